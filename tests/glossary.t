@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # The words in names of types: each is a term of Documentation/glossary.rst, a word of a
 # specification, or one of those below that any program may use. So a new mechanism gets its
-# sentence in the glossary with its name.
+# sentence in the glossary with its name. And how wide lines of C are.
 . "$(dirname "$0")/tap.sh"
 cd "$TOP" || exit 1
 dir=$(mktemp -d)
@@ -63,4 +63,26 @@ is "one that is not is found" leap "$(printf 'segment\nleap\nmemos\n' | unknown)
 tr -s ' \t' '\n' <<<"$specifications $common" | sort | uniq -d >"$dir/twice"
 [ ! -s "$dir/twice" ]
 ok_or_show $? "no word is listed twice" "$dir/twice"
+
+# wide FILE...: lines of more than 100 columns. Messages of drivers stay whole: someone will search
+# for them.
+wide()
+{
+	local message
+
+	for file; do
+		message=^$
+		[[ $file != drivers/* ]] || message='[0-9]: *(dev|pr)_[a-z_]+\(.*"[^"]{40}'
+		expand "$file" | grep -nE '.{101}' | grep -vE "$message" | sed "s:^:$file\::"
+	done
+}
+
+mapfile -t sources < <(find Documentation drivers include selftests tests tools userspace -name '*.[ch]')
+[ "${#sources[@]}" -gt 500 ]
+ok $? "there are sources in C"
+wide "${sources[@]}" >"$dir/wide"
+[ ! -s "$dir/wide" ]
+ok_or_show $? "no line of C is wider than 100 columns" "$dir/wide"
+printf '\tint %092d;\n\tint %087d;\n' 0 0 >"$dir/wide.c"
+is "one that is wider is found" "$dir/wide.c:1" "$(wide "$dir/wide.c" | sed 's/: .*//')"
 done_testing

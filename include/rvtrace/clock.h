@@ -47,15 +47,15 @@ int rvt_clock_create(const struct rvt_clock_sink *sink, size_t state_size,
 /* What is held is forgotten. */
 void rvt_clock_destroy(struct rvt_clock *clock);
 /*
- * Flow, with what belongs to it now. Blocks and what @state points to must stay until it is told. When
- * too much is held (some megabytes), it is told as if no stamp followed. Return 0, -ENOMEM, or what
- * the sink returned.
+ * Flow, with what belongs to it now. Blocks and what @state points to must stay until it is told.
+ * When too much is held (some megabytes), it is told as if no stamp followed. Return 0, -ENOMEM, or
+ * what the sink returned.
  */
 int rvt_clock_runs(struct rvt_clock *clock, const void *state, const struct rvt_run *runs,
 		   size_t n);
 /*
- * rvt_event.detail and .access are copied. TIME is an event like others here. One before which nothing waits is
- * told at once.
+ * rvt_event.detail and .access are copied. TIME is an event like others here. One before which
+ * nothing waits is told at once.
  */
 int rvt_clock_event(struct rvt_clock *clock, const void *state, const struct rvt_event *event);
 /* @insns instructions that need not be told take their share of time. */

@@ -141,9 +141,9 @@ struct rvt_etrace_encoder_config {
 };
 
 /*
- * Returns 0, -ENOMEM, -EINVAL: a value out of its range, or one that no support packet can say (some
- * of the options that a bit of ioptions stands for; 2.0.5: sizes above those of its fields, a time
- * width that is no multiple of 16). Options without a bit are as @config->params has them.
+ * Returns 0, -ENOMEM, -EINVAL: a value out of its range, or one that no support packet can say
+ * (some of the options that a bit of ioptions stands for; 2.0.5: sizes above those of its fields, a
+ * time width that is no multiple of 16). Options without a bit are as @config->params has them.
  */
 int rvt_etrace_encoder_create(const struct rvt_etrace_encoder_config *config,
 			      struct rvt_etrace_encoder **enc);
@@ -159,8 +159,9 @@ void rvt_etrace_encoder_trap(struct rvt_etrace_encoder *enc, const struct rvt_tr
 /* The context is @value from the next instruction on. */
 void rvt_etrace_encoder_context(struct rvt_etrace_encoder *enc, uint64_t value);
 /*
- * An access to memory or a CSR, of an instruction that has retired or is about to (with data_width_p);
- * what the parameters say that the encoder has no packet for is left out. Not .error.
+ * An access to memory or a CSR, of an instruction that has retired or is about to (with
+ * data_width_p); what the parameters say that the encoder has no packet for is left out. Not
+ * .error.
  */
 void rvt_etrace_encoder_access(struct rvt_etrace_encoder *enc, const struct rvt_access *access);
 /* trigger[2]: the first instruction of the next run is reported with notify. */

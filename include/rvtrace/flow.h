@@ -72,8 +72,8 @@ enum rvt_mark {
 	RVT_MARK_EVENT,		/* trace event: a trigger of the hart, which a debugger has set */
 	RVT_MARK_TRIGGER,	/* external trigger */
 	/*
-	 * The program wrote .value, of .value_bytes, to .tag: number of a stimulus register, or what
-	 * else the encoder has for it. .pc: what was executed before it was sent, at least
+	 * The program wrote .value, of .value_bytes, to .tag: number of a stimulus register, or
+	 * what else the encoder has for it. .pc: what was executed before it was sent, at least
 	 */
 	RVT_MARK_USER,
 	/*
@@ -89,7 +89,8 @@ enum rvt_mark {
 	RVT_MARK_CONTROL,
 	/*
 	 * The encoder dropped messages, none of them of the flow. .value: which, as N-Trace's ECODE
-	 * has it. With RVT_MARK_LOST_OWNERSHIP in it the context is not known until it is told again.
+	 * has it. With RVT_MARK_LOST_OWNERSHIP in it the context is not known until it is told
+	 * again.
 	 */
 	RVT_MARK_LOST,
 	/*

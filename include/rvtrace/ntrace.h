@@ -169,9 +169,9 @@ void rvt_ntrace_encoder_clocks(struct rvt_ntrace_encoder *enc, uint64_t clocks);
 void rvt_ntrace_encoder_stop(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_evcode evcode,
 			     uint64_t next_pc);
 /*
- * SiFive only, between the first and the last message: -EINVAL otherwise, else 0. An in-circuit trace
- * message of what happened at @pc, with *@value if that is not NULL (of a CALL: its target); and a
- * DataAcquisition.
+ * SiFive only, between the first and the last message: -EINVAL otherwise, else 0. An in-circuit
+ * trace message of what happened at @pc, with *@value if that is not NULL (of a CALL: its target);
+ * and a DataAcquisition.
  */
 int rvt_ntrace_encoder_circuit(struct rvt_ntrace_encoder *enc, enum rvt_ntrace_cksrc cksrc,
 			       uint64_t pc, const uint64_t *value);

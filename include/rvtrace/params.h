@@ -64,7 +64,8 @@ enum rvt_trap_address {
 /* What lies around the bytes of the protocol. */
 enum rvt_framing {
 	RVT_FRAMING_NONE,		/* nothing (default) */
-	RVT_FRAMING_CORESIGHT,		/* frames of the CoreSight formatter: 16 bytes, an id each */
+	/* frames of the CoreSight formatter: 16 bytes, an id each */
+	RVT_FRAMING_CORESIGHT,
 	RVT_FRAMING_ESP32,		/* E-Trace packets with a length and an index */
 };
 /* Which kinds of compressed values an encoder of E-Trace data packets offers. */
@@ -157,12 +158,14 @@ struct rvt_params {
 	enum rvt_context_packet_returns context_packet_returns;
 	enum rvt_trap_address trap_address;
 	struct rvt_trap_vectors vectors;
-	/* Version of the architecture that an encoder of E-Trace follows; RVT_ETRACE_ARCH is known. */
+	/*
+	 * Version of the architecture that an encoder of E-Trace follows; RVT_ETRACE_ARCH is known.
+	 */
 	unsigned int arch_p;
 	/*
-	 * E-Trace data trace. data_width_p: 8, 16, 32 or 64; 0: there is none. daddress_width_p 0: as
-	 * iaddress_width_p. lrid_width_p > 0: loads and atomic operations are split into request and
-	 * data. dtype_width_p 1: loads and stores only; 0 counts as 1.
+	 * E-Trace data trace. data_width_p: 8, 16, 32 or 64; 0: there is none. daddress_width_p 0:
+	 * as iaddress_width_p. lrid_width_p > 0: loads and atomic operations are split into request
+	 * and data. dtype_width_p 1: loads and stores only; 0 counts as 1.
 	 */
 	unsigned int data_width_p, daddress_width_p, lrid_width_p, dtype_width_p;
 	enum rvt_data_packets data_packets;
@@ -170,7 +173,9 @@ struct rvt_params {
 	unsigned int type_data;
 	enum rvt_data_compression data_compression;
 	enum rvt_data_operands data_operands;
-	/* 2.0: RVT_OPT_* of each bit of doptions, 0 = unused; then doptions_bits counts for nothing */
+	/*
+	 * 2.0: RVT_OPT_* of each bit of doptions, 0 = unused; then doptions_bits counts for nothing
+	 */
 	unsigned int n_doptions;
 	unsigned int doptions[RVT_MAX_IOPTIONS];
 	enum rvt_data_address data_address;	/* N-Trace */

@@ -88,7 +88,9 @@ struct rvt_hart_flow {
 	uint64_t time;
 	bool time_exact;	/* .time comes from a time stamp in the trace */
 	struct rvt_clock_span span;	/* (rvtrace/span.h) */
-	/* When the AUX record was written, by the same clock: nothing in it is later. 0: not known */
+	/*
+	 * When the AUX record was written, by the same clock: nothing in it is later. 0: not known
+	 */
 	uint64_t written;
 	struct rvt_flow *flow;
 	struct rvt_space *space;	/* what addresses mean now; may be NULL */
@@ -180,7 +182,8 @@ int rvt_session_open(const char *path, const struct rvt_session_options *options
 struct rvt_dump_image {
 	size_t size;		/* sizeof(struct rvt_dump_image): the struct may grow */
 	const char *path;
-	uint64_t address;	/* raw: of its first byte; else what is added to those of the ELF file */
+	/* raw: of its first byte; else what is added to those of the ELF file */
+	uint64_t address;
 	bool raw;		/* a memory image, no ELF file */
 };
 

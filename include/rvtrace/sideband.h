@@ -100,8 +100,9 @@ void rvt_cursor_destroy(struct rvt_cursor *cursor);
  */
 void rvt_cursor_forget_ended(struct rvt_cursor *cursor);
 /*
- * rvt_cursor_clear_spaces - before it is destroyed: the spaces that it made forget their mappings, so that many cursors, one
- * after the other, take no more memory than one. Nobody looks into these spaces any more.
+ * rvt_cursor_clear_spaces - before it is destroyed: the spaces that it made forget their mappings,
+ * so that many cursors, one after the other, take no more memory than one. Nobody looks into these
+ * spaces any more.
  */
 void rvt_cursor_clear_spaces(struct rvt_cursor *cursor);
 /*

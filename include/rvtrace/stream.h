@@ -153,8 +153,8 @@ bool rvt_stream_slice_done(const struct rvt_stream *stream);
 bool rvt_stream_slice_extended(const struct rvt_stream *stream);
 /*
  * rvt_stream_boundary - where in @bytes a message begins, as far as that can be told from them: an
- * index, -1 if it cannot (give more bytes), or -EINVAL: the parameters are of no protocol. In frames
- * @bytes must begin with one.
+ * index, -1 if it cannot (give more bytes), or -EINVAL: the parameters are of no protocol. In
+ * frames @bytes must begin with one.
  */
 ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, size_t len);
 /*

@@ -51,8 +51,8 @@ int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const v
 /*
  * The function that @addr, which lies at @location, belongs to. False when no table knows it. A
  * path "[OWNER]NAME" ("jit", or of kernel code that came and went) is one function; its size is not
- * known (0). A function of a stripped file that only .eh_frame knows is called by its address in the
- * file: "libc.so.6+0x3af68".
+ * known (0). A function of a stripped file that only .eh_frame knows is called by its address in
+ * the file: "libc.so.6+0x3af68".
  */
 bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
 		      uint64_t addr, struct rvt_symbol *symbol);
@@ -91,8 +91,8 @@ struct rvt_named {
 };
 
 /*
- * rvt_symbols_nth - the same for the @n-th (from 0, by address; those that have a better name last) of
- * several of that name.
+ * rvt_symbols_nth - the same for the @n-th (from 0, by address; those that have a better name last)
+ * of several of that name.
  */
 bool rvt_symbols_nth(struct rvt_symbols *symbols, const char *path, const char *name, size_t n,
 		     struct rvt_named *result);

@@ -20,7 +20,9 @@ RVT_BEGIN_DECLS
 /* Which text the encoder follows where they contradict each other; the decoder reads both. */
 enum rvt_tandem_text {
 	RVT_TANDEM_CHAPTER_2,
-	/* the pc's identifier is the byte 0x10; a record with RVT_TANDEM_QUIRK_INSN16 has opcode 16 */
+	/*
+	 * the pc's identifier is the byte 0x10; a record with RVT_TANDEM_QUIRK_INSN16 has opcode 16
+	 */
 	RVT_TANDEM_APPENDIX_C,
 };
 
@@ -285,18 +287,21 @@ enum rvt_tandem_space {
 					 * page tables that are not known */
 	RVT_TANDEM_SPACE_INTERRUPT,	/* take the interrupt with this cause */
 	RVT_TANDEM_SPACE_SC_FAILS,	/* a store conditional fails, as it may for any reason */
-	RVT_TANDEM_SPACE_BUS_ERROR,	/* an access fault, or a misaligned access, with this cause */
+	/* an access fault, or a misaligned access, with this cause */
+	RVT_TANDEM_SPACE_BUS_ERROR,
 	/* These stay: */
 	RVT_TANDEM_SPACE_PENDING,	/* external interrupts pending, in the bits of .address (as
 					 * mip; SEIP: that of the interrupt controller) */
-	RVT_TANDEM_SPACE_SOFT_PENDING,	/* SSIP, STIP, SEIP as software wrote them; read and write */
+	/* SSIP, STIP, SEIP as software wrote them; read and write */
+	RVT_TANDEM_SPACE_SOFT_PENDING,
 	RVT_TANDEM_SPACE_CHOICES,	/* RVT_TANDEM_CHOICE_* */
 };
 
 /* What implementations may choose; without them, the golden model's choices are expected. */
 enum {
 	RVT_TANDEM_CHOICE_EBREAK_TVAL_0 = 1u << 0,	/* xtval of ebreak is 0, not the pc */
-	RVT_TANDEM_CHOICE_ILLEGAL_TVAL_0 = 1u << 1,	/* of illegal instructions: 0, not the bits */
+	/* of illegal instructions: 0, not the bits */
+	RVT_TANDEM_CHOICE_ILLEGAL_TVAL_0 = 1u << 1,
 	RVT_TANDEM_CHOICE_MISALIGNED = 1u << 2,		/* misaligned loads and stores may trap */
 	RVT_TANDEM_CHOICE_AD_FAULT = 1u << 3,	/* page faults instead of updating A and D */
 	RVT_TANDEM_CHOICE_WARL = 1u << 4,	/* a written WARL CSR is what the trace tells */

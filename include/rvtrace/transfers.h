@@ -57,7 +57,8 @@ struct rvt_transfers_ops {
 		    struct rvt_callstack *stack);
 	/*
 	 * @stack is as it was before the transfer, @after as the transfer leaves it; @ended frames
-	 * are gone, and if it is deeper than that leaves it, frames have come (rvtrace/callstack.h).
+	 * are gone, and if it is deeper than that leaves it, frames have come
+	 * (rvtrace/callstack.h).
 	 */
 	int (*transfer)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 			struct rvt_callstack *stack);

@@ -13,9 +13,13 @@
 
 enum rvt_user_code_kind {
 	RVT_USER_CODE_COMES = 1,	/* the bytes are there from now on */
-	RVT_USER_CODE_SAME,		/* those of the last whole page that came at .addr; none follow */
-	RVT_USER_CODE_STAYED,		/* the bytes are there now, and since the memory was mapped, or
-					 * since what another sample tells of it */
+	/* those of the last whole page that came at .addr; none follow */
+	RVT_USER_CODE_SAME,
+	/*
+	 * the bytes are there now, and since the memory was mapped, or since what another sample
+	 * tells of it
+	 */
+	RVT_USER_CODE_STAYED,
 };
 
 /* .flags: the mapping that this is in is told next, and the bytes are those of that. */

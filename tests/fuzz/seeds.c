@@ -206,7 +206,8 @@ static size_t put_samples(uint8_t *bytes, size_t room)
 		long put;
 
 		for (unsigned int k = 0; k < sample.n; k++)
-			entries[k] = (struct rvt_ctr_entry){ .source = 0x1000 + 4 * k, .target = 0x2000,
+			entries[k] = (struct rvt_ctr_entry){ .source = 0x1000 + 4 * k,
+							     .target = 0x2000,
 							     .type = k, .cycles_valid = k & 1,
 							     .cycles = 100 * k };
 		put = rvt_ctr_put(&sample, entries, bytes + len, room - len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The formatter of a CoreSight sink, for tests: from bytes of sources to frames. It knows nothing of
- * the library's reader of frames.
+ * The formatter of a CoreSight sink, for tests: from bytes of sources to frames. It knows nothing
+ * of the library's reader of frames.
  */
 #ifndef CORESIGHT_FORMATTER_H
 #define CORESIGHT_FORMATTER_H

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * rvt-accesses: data trace for tests of the command. Writes OUT.code, a loop from 0x1000 on, and OUT,
- * the E-Trace of its N accesses with the parameters of the file PARAMS. Prints what of the accesses
- * can be known, as `decode --print data` does, without the time.
+ * rvt-accesses: data trace for tests of the command. Writes OUT.code, a loop from 0x1000 on, and
+ * OUT, the E-Trace of its N accesses with the parameters of the file PARAMS. Prints what of the
+ * accesses can be known, as `decode --print data` does, without the time.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * rvt-asm: message or packet directives on standard input to bytes on standard output. The
- * directives are those of userspace/model/ntrace/assemble.h or userspace/model/etrace/assemble.h, as
- * the protocol of the parameters (those of a decoder) says.
+ * directives are those of userspace/model/ntrace/assemble.h or userspace/model/etrace/assemble.h,
+ * as the protocol of the parameters (those of a decoder) says.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -75,7 +75,8 @@ static void load(struct executed *e, const char *path)
 		give_up("it is no ELF file");
 	e->entry = ehdr.e_entry;
 	for (size_t i = 0; i < n; i++) {
-		if (!gelf_getphdr(elf, i, &phdr) || phdr.p_type != PT_LOAD || !(phdr.p_flags & PF_X))
+		if (!gelf_getphdr(elf, i, &phdr) || phdr.p_type != PT_LOAD ||
+		    !(phdr.p_flags & PF_X))
 			continue;
 		e->start = phdr.p_vaddr & -(uint64_t)PAGE;
 		e->offset = phdr.p_offset & -(uint64_t)PAGE;

@@ -2,11 +2,12 @@
 /*
  * rvt-frames [--k3] RECORDING OUT: the same recording with its trace in CoreSight frames.
  *
- * Each hart's trace has a trace id of its own. Without --k3 every AUX record stays, and the metadata
- * says what the frames are. With --k3 the recording is as the kernel and the perf of SpacemiT's K3
- * make it: all harts have one sink, what is in it belongs to the event that stopped last, a barrier
- * stands before it, and PERF_RECORD_AUXTRACE_INFO and PERF_RECORD_AUX_OUTPUT_HW_ID say what is known
- * of the encoders instead of metadata. The kernel's code stays in it, as if it came from --kcore.
+ * Each hart's trace has a trace id of its own. Without --k3 every AUX record stays, and the
+ * metadata says what the frames are. With --k3 the recording is as the kernel and the perf of
+ * SpacemiT's K3 make it: all harts have one sink, what is in it belongs to the event that stopped
+ * last, a barrier stands before it, and PERF_RECORD_AUXTRACE_INFO and PERF_RECORD_AUX_OUTPUT_HW_ID
+ * say what is known of the encoders instead of metadata. The kernel's code stays in it, as if it
+ * came from --kcore.
  */
 #include <stdio.h>
 #include <stdlib.h>

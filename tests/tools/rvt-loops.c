@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * rvt-loops: the truth of a hart whose program is long loops, and a decoded flow of it with gaps, for
- * the test of rvt-truth-diff. `rvt-loops DIR LOOPS ROUNDS [WRONG]` writes DIR/truth.0 and prints the
- * flow; each loop makes ROUNDS rounds. Of each second loop the first half is missing. WRONG is what
- * the flow does that the truth does not: pc, privilege, thread, more or fewer rounds.
+ * rvt-loops: the truth of a hart whose program is long loops, and a decoded flow of it with gaps,
+ * for the test of rvt-truth-diff. `rvt-loops DIR LOOPS ROUNDS [WRONG]` writes DIR/truth.0 and
+ * prints the flow; each loop makes ROUNDS rounds. Of each second loop the first half is missing.
+ * WRONG is what the flow does that the truth does not: pc, privilege, thread, more or fewer rounds.
  */
 #include <inttypes.h>
 #include <stdbool.h>
@@ -51,7 +51,8 @@ static void print_loop(unsigned int loop, uint64_t rounds)
 	if (from)
 		puts("# gap");
 	for (uint64_t i = from; i < rounds; i++)
-		print_block(LOOP, TID(loop) + (here && i == rounds - 1 && !strcmp(wrong, "thread")));
+		print_block(LOOP, TID(loop) + (here && i == rounds - 1 &&
+					       !strcmp(wrong, "thread")));
 	if (here && !strcmp(wrong, "privilege"))
 		printf("0 %u S %x\n", TID(loop), EPILOGUE(loop));
 	else
@@ -61,7 +62,8 @@ static void print_loop(unsigned int loop, uint64_t rounds)
 int main(int argc, char **argv)
 {
 	struct rvt_truth_record state = { .type = RVT_TRUTH_STATE };
-	const struct rvt_truth_record on = { .type = RVT_TRUTH_ON }, off = { .type = RVT_TRUTH_OFF };
+	const struct rvt_truth_record on = { .type = RVT_TRUTH_ON };
+	const struct rvt_truth_record off = { .type = RVT_TRUTH_OFF };
 	struct rvt_truth_writer *writer;
 	uint64_t loops, rounds;
 	int64_t prologue, loop;

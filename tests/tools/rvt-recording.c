@@ -69,7 +69,8 @@ int main(int argc, char **argv)
 		f->ticks += MS;
 		put_aux(f, cpu, PID, 0);
 	}
-	if (rvt_perfdata_finish(f->writer) || rename(f->data, argv[1]) || write_program(f, argv[1])) {
+	if (rvt_perfdata_finish(f->writer) || rename(f->data, argv[1]) ||
+	    write_program(f, argv[1])) {
 		perror(argv[1]);
 		return 2;
 	}

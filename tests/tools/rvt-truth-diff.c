@@ -148,8 +148,8 @@ static bool read_record(struct hart *hart)
 	uint64_t pc;
 
 	if (ret < 0) {
-		fprintf(stderr, "rvt-truth-diff: %s/truth.%u: damaged or incomplete truth file\n", dir,
-			hart->number);
+		fprintf(stderr, "rvt-truth-diff: %s/truth.%u: damaged or incomplete truth file\n",
+			dir, hart->number);
 		exit(2);
 	}
 	if (!ret) {
@@ -393,8 +393,8 @@ static void check_long(struct hart *hart, struct hart *trail, const struct segme
 none:
 	go_to(hart, start);
 	check_somewhere(hart, segment);
-	printf("FIRST DIFFERENCE: cpu %u, somewhere behind the first %zu instructions of a decoded segment of %"
-	       PRIu64 "\n", hart->number, segment->first.n, segment->n);
+	printf("FIRST DIFFERENCE: cpu %u, somewhere behind the first %zu instructions of a decoded "
+	       "segment of %" PRIu64 "\n", hart->number, segment->first.n, segment->n);
 	show("decoded", &segment->first, 0, segment->first.n - 1);
 	show("truth", &hart->truth, hart->forgotten, hart->pos - 1);
 	exit(1);
@@ -525,13 +525,14 @@ static const struct option options[] = {
 
 static void usage(FILE *out)
 {
-	fputs("usage: rvt-truth-diff [--lossy] [--tid TID]... [--thread TID]... [--hcontext] [--min N]\n"
+	fputs("usage: rvt-truth-diff [--lossy] [--tid TID]... [--thread TID]... [--hcontext] "
+	      "[--min N]\n"
 	      "       TRUTHDIR < RAW-PC\n"
 	      "  --lossy    gaps are expected: what was decoded must be in the truth, in order\n"
 	      "  --tid TID  compare with all user code of these threads, not with what the\n"
 	      "             encoder says it traced\n"
-	      "  --thread TID compare with user code of these threads, as far as the encoder says it\n"
-	      "             traced it: of several recordings one after the other\n"
+	      "  --thread TID compare with user code of these threads, as far as the encoder says\n"
+	      "             it traced it: of several recordings one after the other\n"
 	      "  --hcontext hcontext has the thread ids; 16383 is one that it has no room for\n"
 	      "  --min N    fewer than N compared instructions is a failure\n", out);
 }

@@ -321,8 +321,8 @@ static void depth_limit(void **state)
 }
 
 /*
- * ---- code: each function has 0x100 bytes; what is called at 0x..10 lands at 0x..80; probed functions
- * return to PROBE ----
+ * ---- code: each function has 0x100 bytes; what is called at 0x..10 lands at 0x..80; probed
+ * functions return to PROBE ----
  */
 
 #define PROBE 0xff000
@@ -553,7 +553,10 @@ static void signal_without_kernel(void **state)
 	assert_int_equal(rvt_callstack_depth(stack), 1);
 }
 
-/* A function calls itself from the same place; each is probed. So with the kernel's flow and without. */
+/*
+ * A function calls itself from the same place; each is probed. So with the kernel's flow and
+ * without.
+ */
 static void diverted_return(void **state)
 {
 	struct rvt_callstack *stack = *state;

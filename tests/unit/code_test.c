@@ -234,7 +234,8 @@ static void sizes_that_lie(void **state)
 
 	assert_int_equal(rvt_code_pack(code, 1, &packed, &len), 0);
 	blob = packed;
-	for (size_t pos = 0; pos < len; pos += ZSTD_findFrameCompressedSize(blob + pos, len - pos)) {
+	for (size_t pos = 0; pos < len;
+	     pos += ZSTD_findFrameCompressedSize(blob + pos, len - pos)) {
 		const unsigned long long size = ZSTD_getFrameContentSize(blob + pos, len - pos);
 
 		/* the bits of its head, in which the size is */

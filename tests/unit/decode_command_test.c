@@ -317,7 +317,8 @@ static void test_damaged_frames(void **state)
 	frames.out[2] = 0xe1;
 	write_file("frames", frames.out, frames.len - 3);
 	assert_int_equal(decode("--params framed --raw code@0x100 --print none frames"), 1);
-	assert_non_null(strstr(err, "frames: offset 0x2: a frame with a source id that is reserved\n"));
+	assert_non_null(strstr(err, "frames: offset 0x2: a frame with a source id that is "
+			       "reserved\n"));
 	/* nobody's flow suffers from the other: it is counted only, as without frames */
 	assert_non_null(strstr(err, " 2 errors\n"));
 	assert_int_equal(decode("--params framed --print packet frames"), 1);
@@ -465,7 +466,8 @@ static void test_arguments(void **state)
 	write_file("bad", "protocol = ntrace\nspeed = 3\n", 28);
 	expect_error(decode("--params bad --raw code@0x100 dump"),
 		     "bad:2: unknown key 'speed'; valid keys: protocol, dialect");
-	expect_error(decode(COMMON "--src 65536 dump"), "--src: '65536' is no number from 0 to 65535");
+	expect_error(decode(COMMON "--src 65536 dump"),
+		     "--src: '65536' is no number from 0 to 65535");
 	expect_error(decode(COMMON "--src 1 dump"),
 		     "--src: there is no source 1 with src_bits = 0");
 	expect_error(decode(COMMON "--src 0x10:0 dump"),

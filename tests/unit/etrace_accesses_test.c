@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Data trace of random accesses, through encoder and decoder: what is told is what was made, whatever
- * the parameters; where trace is missing, what is told is so.
+ * Data trace of random accesses, through encoder and decoder: what is told is what was made,
+ * whatever the parameters; where trace is missing, what is told is so.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -289,7 +289,8 @@ static int begin(void **state)
 	(void)state;
 	assert_int_equal(rvt_image_create(&image), 0);
 	assert_int_equal(rvt_space_create(image, NULL, &space), 0);
-	return rvt_space_map_bytes(space, ACCESSES_BASE, accesses_code, ACCESSES_CODE_BYTES, "code");
+	return rvt_space_map_bytes(space, ACCESSES_BASE, accesses_code, ACCESSES_CODE_BYTES,
+				   "code");
 }
 
 static int end(void **state)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * E-Trace data packets as bits, and what accesses they mean. Expected bytes are worked out by hand
- * from the tables of the specifications; the arithmetic is beside them. Bit 0 of each payload is the
- * type, 1.
+ * from the tables of the specifications; the arithmetic is beside them. Bit 0 of each payload is
+ * the type, 1.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -103,7 +103,9 @@ static void test_unified(void **state)
 	/* load aligned, size 3, full: 3 << 3; data_len 0 has 3 bits; 5 << 10; 0x1000 >> 3 << 18 */
 	TAKE(ACCESS, "\x04\x19\x14\x00\x08");
 	expect(1, RVT_ACCESS_LOAD, 8, 0x1000, 5);
-	/* store unaligned, 3 << 1; size 2, 2 << 3; data_len 0 has 2 bits; 0xfe << 9; 0x1ffe << 17 */
+	/*
+	 * store unaligned, 3 << 1; size 2, 2 << 3; data_len 0 has 2 bits; 0xfe << 9; 0x1ffe << 17
+	 */
 	TAKE(ACCESS, "\x04\x17\xfc\xfd\x3f");
 	expect(2, RVT_ACCESS_STORE, 4, 0x1ffe, 0xfffffffe);
 	/* diff 1: the address of the last 8 bytes + 2 << 3, its value ^ 2 */
@@ -125,8 +127,8 @@ static void test_high_address(void **state)
 	(void)state;
 	begin(RVT_DIALECT_ETRACE_2_0, "");
 	/*
-	 * load aligned of 1 byte at 0xffffffffffffffff, value 0x7f: 1 | 0 << 3 | 0x7f << 7 (data_len
-	 * has no bits), all ones from bit 15 on: 0x3f81, and bit 15 and up: 0xbf81
+	 * load aligned of 1 byte at 0xffffffffffffffff, value 0x7f: 1 | 0 << 3 | 0x7f << 7
+	 * (data_len has no bits), all ones from bit 15 on: 0x3f81, and bit 15 and up: 0xbf81
 	 */
 	TAKE(ACCESS, "\x02\x81\xbf");
 	expect(1, RVT_ACCESS_LOAD, 1, UINT64_MAX, 0x7f);
@@ -213,7 +215,10 @@ static void test_split(void **state)
 	assert_true(last(6)->address_valid && !last(6)->value_valid);
 	assert_int_equal(last(6)->address, 0x800);
 	assert_int_equal(data.n_lost, 3);
-	/* stores are not split: format 2 << 1, size 3 << 4, diff 0, data_len 3 bits, 1 << 11, 2 << 19 */
+	/*
+	 * stores are not split: format 2 << 1, size 3 << 4, diff 0, data_len 3 bits, 1 << 11, 2 <<
+	 * 19
+	 */
 	TAKE(ACCESS, "\x03\x35\x08\x10");
 	expect(7, RVT_ACCESS_STORE, 8, 0x10, 1);
 }
@@ -225,8 +230,8 @@ static void test_atomic(void **state)
 	(void)state;
 	begin(RVT_DIALECT_ETRACE_2_0, "dtype_width_p = 4\n");
 	/*
-	 * format 6 << 1, add 1 << 4, size 2 << 7, diff 0, op_len 0 of 2 bits, 1 << 13, data_len 0, 7
-	 * << 23, 0x2000 >> 2 << 31
+	 * format 6 << 1, add 1 << 4, size 2 << 7, diff 0, op_len 0 of 2 bits, 1 << 13, data_len 0,
+	 * 7 << 23, 0x2000 >> 2 << 31
 	 */
 	TAKE(ATOMIC, "\x06\x1d\x21\x80\x03\x00\x04");
 	expect(1, RVT_ACCESS_ATOMIC, 4, 0x2000, 7);
@@ -243,7 +248,10 @@ static void test_atomic(void **state)
 	TAKE(ATOMIC, "\x02\xfd\x11");
 	assert_int_equal(last(1)->operation, RVT_ACCESS_SC_FAILURE);
 	assert_int_equal(last(1)->address, 0x20);
-	/* without addresses the data is last: swap, size 2 << 7, diff @9, op_len @11, 1 << 13, 3 << 21 */
+	/*
+	 * without addresses the data is last: swap, size 2 << 7, diff @9, op_len @11, 1 << 13, 3 <<
+	 * 21
+	 */
 	begin(RVT_DIALECT_ETRACE_2_0, "dtype_width_p = 4\noptions = data_no_address\n");
 	TAKE(ATOMIC, "\x03\x0d\x21\x60");
 	a = last(1);
@@ -283,8 +291,8 @@ static void test_csr(void **state)
 	(void)state;
 	begin(RVT_DIALECT_ETRACE_2_0, "dtype_width_p = 4\n");
 	/*
-	 * format 5 << 1, set 1 << 4, diff @6, data_len 0 of 3 bits @8, 0x22 << 11, csr 0x300: 0xc <<
-	 * 19, op_len @25, 8 << 28, 0 @36
+	 * format 5 << 1, set 1 << 4, diff @6, data_len 0 of 3 bits @8, 0x22 << 11, csr 0x300: 0xc
+	 * << 19, op_len @25, 8 << 28, 0 @36
 	 */
 	TAKE(CSR, "\x05\x1b\x10\x61\x80\x00");
 	expect(1, RVT_ACCESS_CSR, 8, 0x300, 0x22);
@@ -316,7 +324,8 @@ static void test_multi_access(void **state)
 	(void)state;
 	begin(RVT_DIALECT_ETRACE_2_0_5, "dtype_width_p = 4\noptions = multi_access\n");
 	/*
-	 * format 1 << 1, store aligned 2 << 3, size 3 << 5, diff 0, data_len @9, 1 << 12, 0x600 << 20
+	 * format 1 << 1, store aligned 2 << 3, size 3 << 5, diff 0, data_len @9, 1 << 12, 0x600 <<
+	 * 20
 	 */
 	TAKE(ACCESS, "\x04\x73\x10\x00\x60");
 	expect(1, RVT_ACCESS_STORE, 8, 0x3000, 1);
@@ -340,7 +349,10 @@ static void test_multi_access(void **state)
 	expect(4, RVT_ACCESS_CSR, 8, 0x300, 0x22);
 	assert_int_equal(last(4)->operation, RVT_ACCESS_CSR_CLEAR);
 	assert_int_equal(last(4)->operand, 8);
-	/* loads and stores only: no format at all: store aligned 2 << 1, size 3 << 3, 1 << 10, 8 << 18 */
+	/*
+	 * loads and stores only: no format at all: store aligned 2 << 1, size 3 << 3, 1 << 10, 8 <<
+	 * 18
+	 */
 	begin(RVT_DIALECT_ETRACE_2_0_5, "dtype_width_p = 1\noptions = multi_access\n");
 	TAKE(ACCESS, "\x03\x1d\x04\x20");
 	expect(1, RVT_ACCESS_STORE, 8, 0x40, 1);
@@ -524,7 +536,8 @@ static void test_round_trip(void **state)
 		struct rvt_params params;
 		bool split = false;
 
-		rvt_params_init(&params, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_2_0 + random() % 2);
+		rvt_params_init(&params, RVT_PROTOCOL_ETRACE,
+				RVT_DIALECT_ETRACE_2_0 + random() % 2);
 		params.xlen = random() & 1 ? 32 : 64;
 		params.iaddress_width_p = params.xlen;
 		params.data_width_p = 8u << random() % 4;
@@ -580,7 +593,8 @@ static void test_any_bytes(void **state)
 		if (rvt_etrace_parse(&codec, bytes, len, &msg))
 			continue;
 		n_accesses = 0;
-		assert_int_equal(rvt_etrace_data_packet(&data, &codec, &msg, keep, NULL, &wrong), 0);
+		assert_int_equal(rvt_etrace_data_packet(&data, &codec, &msg, keep, NULL, &wrong),
+				 0);
 	}
 	assert_true(data.n_accesses > 100);
 }

@@ -286,7 +286,9 @@ static void feed_spoiling(struct trip *t, struct rvt_stream *stream, size_t to)
 	}
 }
 
-/* Decodes all, in two pieces: up to @cut, and the rest. Returns how many memos of groups there are. */
+/*
+ * Decodes all, in two pieces: up to @cut, and the rest. Returns how many memos of groups there are.
+ */
 static unsigned int decode(struct trip *t, size_t cut)
 {
 	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = t,

@@ -101,7 +101,8 @@ static struct rvt_segment *learn(struct fixture *f, uint32_t flags, uint64_t pc,
 				      key);
 }
 
-static const struct rvt_segment_path *path_of(const struct fixture *f, const struct rvt_segment *seg)
+static const struct rvt_segment_path *path_of(const struct fixture *f,
+					      const struct rvt_segment *seg)
 {
 	return rvt_segment_path(f->flow->segments, seg);
 }

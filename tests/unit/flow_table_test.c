@@ -56,7 +56,10 @@ static void check_growing(void)
 	uint8_t *table = rvt_table_map(SIZE);
 
 	assert_non_null(table);
-	/* Where the system gives huge pages to whoever does not refuse, it is one from its beginning. */
+	/*
+	 * Where the system gives huge pages to whoever does not refuse, it is one from its
+	 * beginning.
+	 */
 	madvise(table, SIZE, MADV_NOHUGEPAGE);
 	for (size_t at = 0; at < SIZE; at++)
 		if (byte_at(at))

@@ -180,7 +180,10 @@ static void test_ntrace(void **state)
 	}
 }
 
-/* Without code the messages tell that it is N-Trace, mostly by which width of SRC; but nothing more. */
+/*
+ * Without code the messages tell that it is N-Trace, mostly by which width of SRC; but nothing
+ * more.
+ */
 static void test_without_code(void **state)
 {
 	(void)state;
@@ -194,7 +197,8 @@ static void test_without_code(void **state)
 		confidence = guess(&t, false, NULL, &best);
 		if (confidence == RVT_GUESS_SURE || confidence == RVT_GUESS_NONE || best.wrong ||
 		    best.params.protocol != RVT_PROTOCOL_NTRACE)
-			fail_msg("seed %lu: confidence %d, %lu wrong", seed, confidence, best.wrong);
+			fail_msg("seed %lu: confidence %d, %lu wrong", seed, confidence,
+				 best.wrong);
 		end(&t);
 	}
 }

@@ -138,8 +138,8 @@ static void check_shares(const struct sampled *s, const char *name)
 		double sampled = 100.0 * s->weights[i] / s->weight;
 
 		if (sampled > exact + POINTS || sampled < exact - POINTS)
-			fail_msg("%s, a sample each %lu ns: function %d has %.2f %%, not %.2f", name,
-				 (unsigned long)s->itrace.period, i, sampled, exact);
+			fail_msg("%s, a sample each %lu ns: function %d has %.2f %%, not %.2f",
+				 name, (unsigned long)s->itrace.period, i, sampled, exact);
 	}
 }
 

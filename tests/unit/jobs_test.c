@@ -221,8 +221,8 @@ static void same_times(void **state)
 }
 
 /*
- * A trace that begins with long idle, and then has messages without a synchronisation: what of it is
- * lost is told though nothing of it lies in the first slice.
+ * A trace that begins with long idle, and then has messages without a synchronisation: what of it
+ * is lost is told though nothing of it lies in the first slice.
  */
 static void late_source(void **state)
 {

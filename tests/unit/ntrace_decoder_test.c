@@ -650,8 +650,8 @@ static void test_traps_by_turns(void **state)
 	map_program(&f, program, 2);
 	feed(&f, SYNC, 0);
 	for (size_t i = 0; turns[i]; i++) {
-		snprintf(line, sizeof(line), "IndirectBranchHist B-TYPE=%c I-CNT=4 U-ADDR=0 HIST=1;",
-			 turns[i]);
+		snprintf(line, sizeof(line),
+			 "IndirectBranchHist B-TYPE=%c I-CNT=4 U-ADDR=0 HIST=1;", turns[i]);
 		strcat(text, line);
 		n += turns[i] != '0';
 	}

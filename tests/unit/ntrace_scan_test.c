@@ -250,11 +250,13 @@ static void test_goes_on(void **state)
 	rvt_ntrace_scan_init(&scan, &reader);
 	rvt_ntrace_scan_begin(&scan, st.bytes);
 	rvt_ntrace_scan(&scan, &reader, st.bytes + st.len, NULL);
-	assert_true(scan.n >= RVT_NTRACE_SCANNED && scan.n <= sizeof(scan.msgs) / sizeof(scan.msgs[0]));
+	assert_true(scan.n >= RVT_NTRACE_SCANNED &&
+		    scan.n <= sizeof(scan.msgs) / sizeof(scan.msgs[0]));
 	scan.at = TAKEN;
 	rvt_ntrace_scan(&scan, &reader, st.bytes + st.len, NULL);
 	assert_int_equal(scan.at, 1);
-	assert_true(scan.n >= RVT_NTRACE_SCANNED && scan.n <= sizeof(scan.msgs) / sizeof(scan.msgs[0]));
+	assert_true(scan.n >= RVT_NTRACE_SCANNED &&
+		    scan.n <= sizeof(scan.msgs) / sizeof(scan.msgs[0]));
 	for (unsigned int i = 0; i < scan.n; i++)
 		assert_ptr_equal(scan.msgs[i].pos, st.bytes + begins[TAKEN - 1 + i]);
 	free(st.bytes);

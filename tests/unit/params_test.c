@@ -152,8 +152,8 @@ static void test_recorded(void **state)
 	assert_int_equal(params.src_bits, 4);
 	parse_bad("protocol = ntrace\ntimestamp_frequencies = 10000000\n",
 		  "FILE:2: unknown key 'timestamp_frequencies'; valid keys: protocol, dialect, "
-		  "xlen, isa, jvt, options, framing, atid, mode, src_bits, address_bits, timestamp, "
-		  "implicit_return_mode, "
+		  "xlen, isa, jvt, options, framing, atid, mode, src_bits, address_bits, "
+		  "timestamp, implicit_return_mode, "
 		  "return_stack_depth, data_address");
 }
 

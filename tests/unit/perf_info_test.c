@@ -39,8 +39,8 @@ static void becomes_text(void **state)
 		"protocol = ntrace\nxlen = 64\ntimestamp = delta\n"
 		"[encoder 7]\ncpu = 7\nsrc = 2\n"
 		"protocol = etrace\nxlen = 32\n"
-		"ioptions = sequential_jump, -, -, -, -, -, -, -, -, -, -, -, -, -, -, implicit_return, "
-		"-, sequential_jump\n");
+		"ioptions = sequential_jump, -, -, -, -, -, -, -, -, -, -, -, -, -, -, "
+		"implicit_return, -, sequential_jump\n");
 	free(text);
 }
 
@@ -97,7 +97,8 @@ static void says_how_it_was_recorded(void **state)
 
 	(void)state;
 	assert_int_equal(rvt_perf_info_print(words, 6, &text), 0);
-	assert_string_equal(text, "pmu_type = 9\ntarget = cpu\ncontext = none\npid_namespace = other\n");
+	assert_string_equal(text, "pmu_type = 9\ntarget = cpu\ncontext = none\n"
+				  "pid_namespace = other\n");
 	free(text);
 }
 
@@ -144,7 +145,8 @@ static void any_words_are_read_safely(void **state)
 	(void)state;
 	random_seed(&random, 1);
 	for (unsigned int i = 0; i < 20000; i++) {
-		size_t at = random_below(&random, N_GOOD), n = 6 + random_below(&random, N_GOOD - 5);
+		size_t at = random_below(&random, N_GOOD);
+		size_t n = 6 + random_below(&random, N_GOOD - 5);
 		uint64_t value = random_word(&random) >> random_below(&random, 64);
 
 		if (at != 1)

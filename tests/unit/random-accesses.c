@@ -74,7 +74,8 @@ static uint64_t a_number(struct random *r, uint64_t last)
 static struct rvt_access an_access(struct maker *m)
 {
 	static const uint8_t kinds[] = {
-		RVT_ACCESS_LOAD, RVT_ACCESS_LOAD, RVT_ACCESS_STORE, RVT_ACCESS_ATOMIC, RVT_ACCESS_CSR,
+		RVT_ACCESS_LOAD, RVT_ACCESS_LOAD, RVT_ACCESS_STORE, RVT_ACCESS_ATOMIC,
+		RVT_ACCESS_CSR,
 	};
 	struct random *r = &m->random;
 	struct rvt_access a = { .size = sizeof(a), .kind = kinds[random_below(r, 5)] };
@@ -96,7 +97,8 @@ static struct rvt_access an_access(struct maker *m)
 		a.bytes = m->params->xlen / 8;
 	} else {
 		a.multiple = m->params->options & RVT_OPT_MULTI_ACCESS &&
-			     (m->params->dtype_width_p > 1 || m->params->lrid_width_p) && random_one_in(r, 4);
+			     (m->params->dtype_width_p > 1 || m->params->lrid_width_p) &&
+			     random_one_in(r, 4);
 	}
 	/* CSRs that are read-only have no operand; an operation that failed has no value. */
 	a.operand_valid = a.operation != RVT_ACCESS_PLAIN &&

@@ -25,8 +25,8 @@ struct accesses_trace {
 extern const uint8_t accesses_code[ACCESSES_CODE_BYTES];
 
 /*
- * Makes @n accesses, and a trace of those of which @params has packets. Free .bytes and .told. Fails
- * the test when the encoder will not have @params.
+ * Makes @n accesses, and a trace of those of which @params has packets. Free .bytes and .told.
+ * Fails the test when the encoder will not have @params.
  */
 void accesses_make(const struct rvt_params *params, uint64_t seed, size_t n,
 		   struct accesses_trace *trace);

@@ -2,7 +2,8 @@
 /*
  * Recordings (session-fixture.h) that a seed decides: either protocol, with time stamps and
  * Ownership or without, compressed or not, of chosen tasks or of whole cpus; processes that take
- * turns on both cpus, which may share a sink, execute other programs, or have one that is in no file.
+ * turns on both cpus, which may share a sink, execute other programs, or have one that is in no
+ * file.
  */
 #ifndef TESTS_RANDOM_RECORDING_H
 #define TESTS_RANDOM_RECORDING_H
@@ -28,7 +29,8 @@ struct random_recordings {
 	size_t (*check)(struct fixture *f, uint64_t seed);
 	size_t least;		/* of that, for each recording on average */
 	unsigned int share;	/* one recording for so many of RVT_PROPERTY_CASES (property.h) */
-	const char *seconds;	/* it goes on for as long as this variable says; NULL: there is none */
+	/* it goes on for as long as this variable says; NULL: there is none */
+	const char *seconds;
 	bool damage, dump;
 	bool shared;		/* cpus share a sink in some recordings */
 	const char *needs;	/* a program, or the test is skipped; NULL: none */

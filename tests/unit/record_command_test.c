@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* --control: lines in a FIFO, whole, in pieces and several at once; what is answered, and to what. */
+/*
+ * --control: lines in a FIFO, whole, in pieces and several at once; what is answered, and to what.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

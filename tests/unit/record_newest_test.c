@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Snapshots: whatever the kernel had put into the buffer when a snapshot was taken, the file has the
- * newest of it, up to the last byte.
+ * Snapshots: whatever the kernel had put into the buffer when a snapshot was taken, the file has
+ * the newest of it, up to the last byte.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -92,7 +92,8 @@ static void check(const unsigned int *grown)
 		oldest = head > AUX_BYTES ? head - AUX_BYTES : 0;
 		for (uint64_t offset = before > oldest ? before : oldest; offset < head; offset++)
 			if (got[offset] != trace(offset))
-				fail_msg("snapshot %d of trace that grew by %u, %u, %u: byte %lu is %u",
+				fail_msg("snapshot %d of trace that grew by %u, %u, %u: "
+					 "byte %lu is %u",
 					 i, grown[0], grown[1], grown[2], (unsigned long)offset,
 					 got[offset]);
 		before = head;

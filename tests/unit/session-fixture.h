@@ -45,7 +45,8 @@ struct steps {
 struct cpu {
 	struct rvt_ntrace_encoder *encoder;
 	struct rvt_etrace_encoder *etrace;	/* instead, with fixture.etrace */
-	struct cpu *sink;	/* whose buffer gets what the encoder sends: its own, or a shared one */
+	/* whose buffer gets what the encoder sends: its own, or a shared one */
+	struct cpu *sink;
 	uint8_t *bytes;
 	size_t len, room;
 	uint8_t *ids;		/* of .bytes, from .id of the encoders; without .in_frames */
@@ -72,7 +73,8 @@ struct fixture {
 	bool may_share;		/* random recordings of shared sinks are wanted, too */
 	unsigned int src_bits;	/* not 0: all cpus share a sink, and messages name theirs */
 	char encoder[1024];	/* parameters of the encoders */
-	bool framed;		/* in CoreSight frames, with the id FRAME_ID + cpu: may share, too */
+	/* in CoreSight frames, with the id FRAME_ID + cpu: may share, too */
+	bool framed;
 	uint64_t claimed;	/* by AUX records, and not there */
 	uint64_t misplaced;	/* bytes by which the next packed pieces lie over those before */
 	unsigned int resets;	/* slices that did not fit together */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * perf-rvtrace stat of a recording whose time stamps are damaged: those that cannot be true do not
- * make it longer. And of one with another encoder's parameters, all or some of them: it says what can
- * be done, and says nothing of that where bytes are missing. Uses the program that `make` built;
- * skipped where there is none.
+ * make it longer. And of one with another encoder's parameters, all or some of them: it says what
+ * can be done, and says nothing of that where bytes are missing. Uses the program that `make`
+ * built; skipped where there is none.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -191,7 +191,9 @@ static void wrong_parameters(void **state)
 	check_wrong(false, "protocol = ntrace\nmode = btm\ntimestamp = delta\n");
 }
 
-/* What is merely lost is no reason to doubt parameters: nearly all of a little, or some of a lot. */
+/*
+ * What is merely lost is no reason to doubt parameters: nearly all of a little, or some of a lot.
+ */
 static void lost_bytes(void **state)
 {
 	static const struct {

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What parts of the command that are tested alone want of tools/perf-plugin/common/view.c: no filters. */
+/*
+ * What parts of the command that are tested alone want of tools/perf-plugin/common/view.c: no
+ * filters.
+ */
 #include "../../tools/perf-plugin/common/view.h"
 
 bool view_wants(struct view *view, const struct rvt_hart_flow *hart)

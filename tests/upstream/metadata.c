@@ -36,7 +36,10 @@ static char *print(const char *text)
 	return printed;
 }
 
-/* What follows "valid WHAT: " in the library's message about the last line of @text; freed by the caller. */
+/*
+ * What follows "valid WHAT: " in the library's message about the last line of @text; freed by the
+ * caller.
+ */
 static char *valid(const char *text, const char *what)
 {
 	struct rvt_params params = { .size = sizeof(params) };

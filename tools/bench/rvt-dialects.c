@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * rvt-dialects [ROUNDS]: how fast what chips write is decoded, beside the standard that it is nearest
- * to. A random program is executed and encoded by each; its trace is decoded so often, counted, and
- * the best time counts. Exit status 1: one takes more than twice the time.
+ * rvt-dialects [ROUNDS]: how fast what chips write is decoded, beside the standard that it is
+ * nearest to. A random program is executed and encoded by each; its trace is decoded so often,
+ * counted, and the best time counts. Exit status 1: one takes more than twice the time.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -148,7 +148,8 @@ static void execute(struct trace *t)
 			rvt_etrace_encoder_start(t->etrace);
 		hart_run(hart, &sink, STEPS);
 		if (t->ntrace)
-			rvt_ntrace_encoder_stop(t->ntrace, RVT_NTRACE_EV_TRACE_DISABLED, hart_pc(hart));
+			rvt_ntrace_encoder_stop(t->ntrace, RVT_NTRACE_EV_TRACE_DISABLED,
+						hart_pc(hart));
 		else
 			rvt_etrace_encoder_stop(t->etrace, true);
 		if (t->hart)
@@ -218,7 +219,8 @@ static double decode(const struct trace *t, struct rvt_flow_stats *stats)
 
 	check(rvt_image_create(&image), "code");
 	check(rvt_space_create(image, NULL, &space), "code");
-	check(rvt_space_map_bytes(space, HART_BASE, hart_code(t->hart), HART_BYTES, "code"), "code");
+	check(rvt_space_map_bytes(space, HART_BASE, hart_code(t->hart), HART_BYTES, "code"),
+	      "code");
 	rvt_stream_flow_config(&t->params, &config);
 	check(rvt_flow_create(&config, NULL, &flow), "flow");
 	check(rvt_flow_count(flow), "flow");

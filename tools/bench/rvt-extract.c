@@ -77,8 +77,8 @@ int main(int argc, char **argv)
 	failed |= trace && fclose(trace);
 	failed |= params && fclose(params);
 	if (failed)
-		fprintf(stderr, "rvt-extract: %s: not one buffer of plain trace, or %s or %s cannot be "
-			"written\n", argv[1], argv[2], argv[3]);
+		fprintf(stderr, "rvt-extract: %s: not one buffer of plain trace, or %s or %s "
+			"cannot be written\n", argv[1], argv[2], argv[3]);
 	rvt_perfdata_close(file);
 	return failed;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * For tools/bench/scaling and tools/gate. `rvt-scale repeat IN OUT TIMES MAPPINGS [untimed]` writes a recording
- * whose trace is that of IN so many times over, and in which its task has so many mappings more.
- * Where it begins anew time goes back, and slices do not fit together; untimed leaves out what
- * relates time stamps to perf's clock, so that nobody compares them.
+ * For tools/bench/scaling and tools/gate. `rvt-scale repeat IN OUT TIMES MAPPINGS [untimed]` writes
+ * a recording whose trace is that of IN so many times over, and in which its task has so many
+ * mappings more. Where it begins anew time goes back, and slices do not fit together; untimed
+ * leaves out what relates time stamps to perf's clock, so that nobody compares them.
  * `rvt-scale cut IN OUT BYTES` writes a recording with the first so many bytes of trace of each
  * buffer of IN, whose trace is not compressed.
  * `rvt-scale run JOBS SYMFS FILE [ROUNDS]` counts its instructions and edges, and prints what that

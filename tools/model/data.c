@@ -60,7 +60,8 @@ static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t va
 {
 	struct hart *h = &harts[vcpu];
 	struct rvt_access access = {
-		.size = sizeof(access), .address = vaddr, .address_valid = true, .value_valid = true,
+		.size = sizeof(access),
+		.address = vaddr, .address_valid = true, .value_valid = true,
 		.kind = qemu_plugin_mem_is_store(info) ? RVT_ACCESS_STORE : RVT_ACCESS_LOAD,
 	};
 

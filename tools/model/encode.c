@@ -66,7 +66,9 @@ static int emit(void *ctx, const uint8_t *bytes, size_t len)
 		e->fifo += (uint32_t)len;
 	}
 	ret = part_pass(c, bytes, len);
-	/* It executes nothing, and takes no interrupt, until there is room or nothing to wait for. */
+	/*
+	 * It executes nothing, and takes no interrupt, until there is room or nothing to wait for.
+	 */
 	while (ret && model.args.stall && can_wait && reg_get(c, 0) & TE_STALL &&
 	       __atomic_load_n(&c->enabled, __ATOMIC_ACQUIRE)) {
 		usleep(10);

@@ -382,7 +382,8 @@ struct component *encoder_new(unsigned int index, uint32_t offset)
 
 	if (!e)
 		return NULL;
-	e->descs = calloc(17 + TS_DESCS + DEBUG_DESCS * DEBUG_TRIGGERS + FILTER_DESCS * MAX_FILTERS + COMP_DESCS * MAX_COMPS,
+	e->descs = calloc(17 + TS_DESCS + DEBUG_DESCS * DEBUG_TRIGGERS +
+			  FILTER_DESCS * MAX_FILTERS + COMP_DESCS * MAX_COMPS,
 			  sizeof(*e->descs));
 	if (!e->descs)
 		return NULL;

@@ -265,7 +265,8 @@ struct handshake {
 struct component {
 	enum part_type type;
 	const struct part_ops *ops;
-	struct component *front;	/* the block that has its registers, if that is another one */
+	/* the block that has its registers, if that is another one */
+	struct component *front;
 	const struct reg_desc *descs;
 	unsigned int n_descs;
 	unsigned int index;
@@ -402,7 +403,9 @@ enum { TRIG_ON = 2, TRIG_OFF = 3, TRIG_NOTIFY = 4 };
 /* What a debug trigger does at @pc: TRIG_* or 0 */
 unsigned int encoder_debug_action(const struct component *c, uint64_t pc);
 bool encoder_is_armed(const struct component *c);
-/* A debug trigger sets InstTracing; false: it is so already. The caller stops or starts the hart. */
+/*
+ * A debug trigger sets InstTracing; false: it is so already. The caller stops or starts the hart.
+ */
 bool encoder_debug_trace(struct component *c, bool on);
 void encoder_end(struct component *c, uint64_t next_pc);
 bool encoder_lossy(const struct component *c);

@@ -42,7 +42,8 @@ struct encoder {
 	struct hart *hart;
 	bool tracing;				/* InstTracing while enabled */
 	bool by_insn;				/* filter_by_insn() */
-	bool armed;				/* a debug trigger may change InstTracing, or notify */
+	/* a debug trigger may change InstTracing, or notify */
+	bool armed;
 	/* From Enable to Enable one of these, if InstMode says so. */
 	struct rvt_ntrace_encoder *ntrace;
 	unsigned int src_bits;

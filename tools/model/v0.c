@@ -2,8 +2,9 @@
 /*
  * Registers of encoders and funnels as SiFive had them before the Trace Control Interface was
  * ratified, with the registers of a sink inside. Such a block is a component that has nothing but
- * its registers: an encoder or a funnel, and a sink, of the ratified interface do the work. They lie
- * where the guest does not find them, answer at once, and are told what is written to the block.
+ * its registers: an encoder or a funnel, and a sink, of the ratified interface do the work. They
+ * lie where the guest does not find them, answer at once, and are told what is written to the
+ * block.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -79,8 +80,8 @@ static uint32_t host_features(const struct component *c)
 	const struct v0 *v = c->own;
 	uint32_t features = v->src_bits << 28 | c->index << 16;
 
-	return TE_MODE(reg_get(c, 0)) == V0_MODE_OPTIMIZATIONS ? features | 1u << 3 | 1u << 6 | 1u << 8
-							       : features;
+	return TE_MODE(reg_get(c, 0)) != V0_MODE_OPTIMIZATIONS ? features :
+	       features | 1u << 3 | 1u << 6 | 1u << 8;
 }
 
 static void start(struct component *c)
@@ -136,8 +137,8 @@ static void wrote_control(struct component *c, uint32_t value)
 	else if (!v->host->enabled && c->enabled)
 		start(c);
 	if (c->enabled && tracing != (reg_get(v->host, 0) & TE_TRACING))
-		part_write(v->host, 0, (host_control(c) & ~CTL_HANDSHAKE) | CTL_ACTIVE | CTL_ENABLE |
-			   tracing);
+		part_write(v->host, 0, (host_control(c) & ~CTL_HANDSHAKE) | CTL_ACTIVE |
+			   CTL_ENABLE | tracing);
 }
 
 static void v0_wrote(struct component *c, uint32_t offset, uint32_t value)
@@ -174,7 +175,8 @@ static uint32_t legal_control(const struct component *c, uint32_t value)
 	uint32_t mode = TE_MODE(value);
 
 	value &= ~(V0_SINK | 7u << 4);
-	if (c->type == PART_ENCODER && (mode == V0_MODE_OPTIMIZATIONS || model.args.modes >> mode & 1))
+	if (c->type == PART_ENCODER &&
+	    (mode == V0_MODE_OPTIMIZATIONS || model.args.modes >> mode & 1))
 		value |= mode << 4;
 	return value | (v->sink ? V0_SINK_MEMORY : V0_SINK_FUNNEL);
 }
@@ -245,8 +247,8 @@ static unsigned int describe(const struct component *host, const struct v0 *v, s
 	const uint32_t width = (uint32_t)__builtin_ctz(model.args.access_width) - 2;
 	const struct reg_desc common[] = {
 		{ .offset = 0,
-		  .known = CTL_HANDSHAKE | tracing | settings | V0_OVERFLOW | V0_STOP | V0_SINK_ERROR |
-			   V0_SINK,
+		  .known = CTL_HANDSHAKE | tracing | settings | V0_OVERFLOW | V0_STOP |
+			   V0_SINK_ERROR | V0_SINK,
 		  .warl = tracing | settings | V0_STOP | V0_SINK,
 		  .undefined = settings | V0_STOP,
 		  .value = encoder ? V0_FORMAT : 0 },
@@ -265,9 +267,12 @@ static unsigned int describe(const struct component *host, const struct v0 *v, s
 		{ .offset = V0_TS_HIGH, .known = ~0u, .live = true },
 	};
 	const struct reg_desc sink[] = {
-		{ .offset = V0_BASE, .known = ~0u, .warl = ~3u, .undefined = ~0u, .must_init = true },
-		{ .offset = V0_HIGH, .known = ~0u, .warl = ~0u, .undefined = ~0u, .must_init = true },
-		{ .offset = V0_LIMIT, .known = ~0u, .warl = ~3u, .undefined = ~0u, .must_init = true },
+		{ .offset = V0_BASE, .known = ~0u, .warl = ~3u, .undefined = ~0u,
+		  .must_init = true },
+		{ .offset = V0_HIGH, .known = ~0u, .warl = ~0u, .undefined = ~0u,
+		  .must_init = true },
+		{ .offset = V0_LIMIT, .known = ~0u, .warl = ~3u, .undefined = ~0u,
+		  .must_init = true },
 		{ .offset = V0_WP, .known = ~0u, .warl = ~2u, .undefined = ~0u, .must_init = true },
 	};
 	unsigned int n = sizeof(common) / sizeof(*common);

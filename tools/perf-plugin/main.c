@@ -31,7 +31,8 @@ static const struct command {
 	{ "doctor", cmd_doctor, "whether the trace hardware of this machine works", true },
 	{ "decode", cmd_decode, "the program's flow from a bare dump and ELF files", false },
 	{ "dump", cmd_dump, "print the messages of a trace", false },
-	{ "tandem", cmd_tandem, "traces for tandem verification: print, make, check, convert", false },
+	{ "tandem", cmd_tandem, "traces for tandem verification: print, make, check, convert",
+	  false },
 };
 
 static int usage(FILE *out, int status)
@@ -39,7 +40,8 @@ static int usage(FILE *out, int status)
 	fputs("usage: perf rvtrace COMMAND [OPTIONS]\n\n", out);
 	for (size_t i = 0; i < sizeof(commands) / sizeof(*commands); i++)
 		fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].help);
-	fputs("\n'perf rvtrace COMMAND --help' explains a command, --version tells the version.\n", out);
+	fputs("\n'perf rvtrace COMMAND --help' explains a command, --version tells the version.\n",
+	      out);
 	return status;
 }
 

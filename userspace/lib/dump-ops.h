@@ -26,7 +26,8 @@ struct rvt_dump_ops {
 
 struct rvt_dump {
 	const struct rvt_dump_ops *ops;		/* set by dump.c after create() */
-	unsigned int atid;			/* shown with each message; 0: it comes in no frames */
+	/* shown with each message; 0: it comes in no frames */
+	unsigned int atid;
 };
 
 static inline void rvt_dump_stats_add(struct rvt_dump_stats *sum,

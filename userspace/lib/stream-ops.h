@@ -58,8 +58,8 @@ struct rvt_stream {
 	bool extended;
 	struct rvt_stream_stats counted;
 	/*
-	 * By protocol decoders, of a slice. What is wrong with the stream is told to each source, or, if
-	 * none has flow to lose, by itself.
+	 * By protocol decoders, of a slice. What is wrong with the stream is told to each source,
+	 * or, if none has flow to lose, by itself.
 	 * .unsure: none had in this slice, but others may have had in another one.
 	 * .silent: another slice was taken to tell it, as no source had begun in this one.
 	 */

@@ -7,7 +7,10 @@
 #include <stdio.h>
 #include <json-c/json.h>
 
-/* A member that @object has not yet. @key, which stays as it is, is not copied; @value is given away. */
+/*
+ * A member that @object has not yet. @key, which stays as it is, is not copied; @value is given
+ * away.
+ */
 static inline void json_add(struct json_object *object, const char *key, struct json_object *value)
 {
 	json_object_object_add_ex(object, key, value,

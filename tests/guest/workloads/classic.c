@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * classic ROUNDS [FIFO]: has a classic BPF filter of system calls and one of a socket, and uses both
- * so many times; with FIFO only when somebody writes into it.
+ * classic ROUNDS [FIFO]: has a classic BPF filter of system calls and one of a socket, and uses
+ * both so many times; with FIFO only when somebody writes into it.
  */
 #include <fcntl.h>
 #include <linux/filter.h>

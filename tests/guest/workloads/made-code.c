@@ -241,8 +241,8 @@ static void forked(void)
 
 static void huge(void)
 {
-	char *p = mmap(NULL, 2 * HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		       0);
+	char *p = mmap(NULL, 2 * HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		       -1, 0);
 	char *aligned = (char *)(((uintptr_t)p + HUGE_BYTES - 1) & -HUGE_BYTES);
 
 	madvise(aligned, HUGE_BYTES, MADV_HUGEPAGE);

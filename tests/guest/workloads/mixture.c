@@ -175,7 +175,8 @@ static void traps(void)
 
 	sigaction(SIGILL, &action, NULL);
 	for (unsigned int i = 0; i < 3; i++) {
-		__asm__ volatile(".option push\n.option norvc\n.word 0x0000000b\n.option pop\n" ::: "memory");
+		__asm__ volatile(".option push\n.option norvc\n"
+				 ".word 0x0000000b\n.option pop\n" ::: "memory");
 		getppid();
 	}
 }

@@ -34,7 +34,8 @@ static inline __attribute__((always_inline)) void yield(void)
 		if (n % 3) \
 			sum += n; \
 	} \
-	__attribute__((noinline, section("role_" #name))) static void run_##name(unsigned int rounds) \
+	__attribute__((noinline, section("role_" #name))) \
+	static void run_##name(unsigned int rounds) \
 	{ \
 		for (unsigned int i = 0; i < rounds; i++) { \
 			for (unsigned int n = 0; n < STEPS; n++) \

@@ -252,7 +252,8 @@ int main(int argc, char **argv)
 	finish(run("forked", in_child, 37));
 	finish(run("timed", read_clock, 83));
 	for (int i = 0; i < 2; i++)
-		check(!pthread_create(&threads[i], NULL, thread, i ? "thread-b" : "thread-a"), "thread");
+		check(!pthread_create(&threads[i], NULL, thread, i ? "thread-b" : "thread-a"),
+		      "thread");
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	reuse_number();

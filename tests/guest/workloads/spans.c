@@ -5,8 +5,8 @@
  * With the physical address of an encoder of the model, trigger input 1 is pulsed after the first
  * function and input 0 after the second; with "impdef" the hart's impdef signals are 0x51, 0x52 and
  * 0x53 in the three functions instead; with "debug" triggers of the hart notify at the first
- * function, stop trace at the second and start it at the third. Exits with 3 when another task ran meanwhile: hardware
- * forgets that trace was started.
+ * function, stop trace at the second and start it at the third. Exits with 3 when another task ran
+ * meanwhile: hardware forgets that trace was started.
  */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -88,7 +88,8 @@ int main(int argc, char **argv)
 		if (!(i % 64))
 			syscall(SYS_getppid);
 		if (breakpoints && !(i % 16))
-			asm volatile(".option push\n.option norvc\n	ebreak\n.option pop" : : : "memory");
+			asm volatile(".option push\n.option norvc\n	ebreak\n.option pop"
+				     : : : "memory");
 	}
 	printf("sum %u\n", sink);
 	return 0;

@@ -3,10 +3,10 @@
  * What triggers happen at: trigger WHAT
  *
  * 100000 calls of step() come first. Then, as WHAT says: "call": calls seldom() once, and step()
- * 100000 times; "loop": seldom() 40 times, and step() 1000 times behind each; "long": calls part() 20
- * times, of which number 10 calls step() 6000 times and sleeps for 0.4 s; "segv": writes to no memory,
- * in fault(); "term": is sent SIGTERM; "exit": its status is 3, from a thread beside which another one
- * runs; "wait": "loop" for a minute or longer.
+ * 100000 times; "loop": seldom() 40 times, and step() 1000 times behind each; "long": calls part()
+ * 20 times, of which number 10 calls step() 6000 times and sleeps for 0.4 s; "segv": writes to no
+ * memory, in fault(); "term": is sent SIGTERM; "exit": its status is 3, from a thread beside which
+ * another one runs; "wait": "loop" for a minute or longer.
  */
 #include <pthread.h>
 #include <signal.h>

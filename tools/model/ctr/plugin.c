@@ -103,7 +103,8 @@ static void watch_csr(unsigned int vcpu, void *userdata)
 	if ((w->c.funct3 & 3) == 1)
 		control_written(vcpu, operand, MODES_1_0);
 	else if (w->c.rs1)
-		control_written(vcpu, (w->c.funct3 & 3) == 2 ? old | operand : old & ~operand, MODES_1_0);
+		control_written(vcpu, (w->c.funct3 & 3) == 2 ? old | operand : old & ~operand,
+				MODES_1_0);
 }
 
 static void execute_csr(unsigned int vcpu, void *userdata)
@@ -225,8 +226,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	}
 	for (int i = 0; i < argc; i++) {
 		if (parse(argv[i])) {
-			fprintf(stderr, "rvtrace-ctr: no argument '%s'; there are log draft overflow "
-				"max-depth options types\n", argv[i]);
+			fprintf(stderr, "rvtrace-ctr: no argument '%s'; there are log draft "
+				"overflow max-depth options types\n", argv[i]);
 			return -EINVAL;
 		}
 	}

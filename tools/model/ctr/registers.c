@@ -12,8 +12,9 @@ static struct qemu_plugin_register *handles[CTR_REGS];
 
 /* QEMU follows the debugger's habit and calls x8 fp. */
 static const char *const names[CTR_REGS] = {
-	"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1", "a0", "a1", "a2", "a3", "a4", "a5",
-	"a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
+	"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1",
+	"a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7",
+	"s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11", "t3", "t4", "t5", "t6",
 	[REG_PC] = "pc", [REG_PRIV] = "priv", [REG_MSTATUS] = "mstatus", [REG_STVEC] = "stvec",
 	[REG_SEPC] = "sepc", [REG_SCAUSE] = "scause", [REG_STVAL] = "stval", [REG_MEPC] = "mepc",
 	[REG_MCAUSE] = "mcause", [REG_SCTRSTATUS] = "sctrstatus",
@@ -41,7 +42,8 @@ void registers_init(void)
 		snprintf(name, sizeof(name), "mhpmevent%u", i - REG_MHPMEVENT);
 		handles[i] = find(list, i < REG_MHPMEVENT ? names[i] : name);
 		if (!handles[i] && i < REG_SCTRSTATUS) {
-			fprintf(stderr, "rvtrace-ctr: this QEMU does not let plugins read %s\n", names[i]);
+			fprintf(stderr, "rvtrace-ctr: this QEMU does not let plugins read %s\n",
+				names[i]);
 			exit(1);
 		}
 	}

@@ -99,15 +99,15 @@ static int run(struct code *code, const struct options *options,
 	if (!code->view)
 		return -EINVAL;
 	if (rvt_session_is_ctr(view_session(code->view)))
-		return cmd_error(-EINVAL, "Control Transfer Records are samples: instructions are not "
-				 "counted; look at them with perf rvtrace report");
+		return cmd_error(-EINVAL, "Control Transfer Records are samples: instructions are "
+				 "not counted; look at them with perf rvtrace report");
 	code->places = places_create(view_session(code->view));
 	err = code->places ? code_gather(code) : -ENOMEM;
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
 	if (code->symbol && !code->n && !view_interrupted(code->view))
-		return cmd_error(-ENOENT, "'%s' did not run; functions that did: perf rvtrace report",
-				 code->symbol);
+		return cmd_error(-ENOENT, "'%s' did not run; functions that did: "
+				 "perf rvtrace report", code->symbol);
 	err = look(code, options, &view_options->session);
 	return err ? err : view_summary(code->view, code->errors);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* `perf rvtrace annotate`: how often each instruction was executed, and when branches were taken. */
+/*
+ * `perf rvtrace annotate`: how often each instruction was executed, and when branches were taken.
+ */
 #ifndef PERF_RVTRACE_ANNOTATE_H
 #define PERF_RVTRACE_ANNOTATE_H
 
@@ -25,7 +27,8 @@ struct code_caller {
 };
 
 struct code_function {
-	const char *name, *linkage, *dso;	/* .dso: without directories; first, key of the tree */
+	/* .dso: without directories; first, key of the tree */
+	const char *name, *linkage, *dso;
 	uint64_t vaddr;		/* of its beginning, in the ELF file; in the kernel, the address */
 	const char *path;	/* of the ELF file; NULL: none */
 	bool kernel;

@@ -245,7 +245,8 @@ static struct code_caller *get_caller(struct code_caller **first, const struct p
 	caller = calloc(1, sizeof(*caller));
 	if (!caller)
 		return NULL;
-	*caller = (struct code_caller){ .next = *first, .name = name, .dso = dso, .offset = offset };
+	*caller = (struct code_caller){ .next = *first, .name = name, .dso = dso,
+					.offset = offset };
 	return *first = caller;
 }
 

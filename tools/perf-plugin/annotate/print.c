@@ -31,8 +31,9 @@ static void print_title(const struct code *code, const struct code_function *fun
 {
 	char text[DURATION_SIZE];
 
-	printf("\n Percent        Count    Taken%s |  Source code & Disassembly of %s for rvtrace (%"
-	       PRIu64 " instructions, %.2f%% of all%s%s)\n", code->timed ? "        Time" : "",
+	printf("\n Percent        Count    Taken%s |  Source code & Disassembly of %s for "
+	       "rvtrace (%" PRIu64 " instructions, %.2f%% of all%s%s)\n",
+	       code->timed ? "        Time" : "",
 	       function->dso, function->count,
 	       code->count ? 100.0 * function->count / code->count : 0, code->timed ? ", " : "",
 	       code->timed ? duration_text(function->time, text) : "");
@@ -106,8 +107,8 @@ static void print_insn(const struct listing *listing, const struct code_function
 	bool goes = false;
 
 	if (listing->disasm)
-		goes = disasm_text(listing->disasm, function->bytes + insn->offset, insn->len, vaddr,
-				   &text, &target);
+		goes = disasm_text(listing->disasm, function->bytes + insn->offset, insn->len,
+				   vaddr, &text, &target);
 	printf(" : %8" PRIx64 ":  ", vaddr);
 	if (listing->disasm)
 		fputs(text, stdout);

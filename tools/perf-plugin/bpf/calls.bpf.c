@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * How long calls of a probed function take. A probe's event is told when its program returns 1: that
- * of the beginning never, that of the end when the call took long enough.
+ * How long calls of a probed function take. A probe's event is told when its program returns 1:
+ * that of the beginning never, that of the end when the call took long enough.
  */
 #include "bpf/types.h"
 #include <bpf/bpf_helpers.h>

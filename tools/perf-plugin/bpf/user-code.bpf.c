@@ -175,7 +175,8 @@ __attribute__((noinline)) __u64 sum_of_page(void)
 static __u64 put_page(struct pt_regs *ctx, struct room *room)
 {
 	const struct task_struct___memory *task = CURRENT(ctx);
-	struct page_key key = { room->head.addr, room->head.pid, BPF_CORE_READ(task, self_exec_id) };
+	struct page_key key = { room->head.addr, room->head.pid,
+				BPF_CORE_READ(task, self_exec_id) };
 	__u64 sum = sum_of_page(), *known = bpf_map_lookup_elem(&copied, &key);
 
 	if (!sum)

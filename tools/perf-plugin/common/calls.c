@@ -295,10 +295,12 @@ static int follow_stack(struct calls *calls, struct call_thread *thread,
 		(thread->n - thread->n_tails == depth &&
 		 innermost_frame(thread)->addr != top->to))) {
 		ended -= !!ended;
-		err = end_frame(calls, thread, !ended && returns(calls, hart, innermost_frame(thread), transfer));
+		err = end_frame(calls, thread, !ended &&
+				returns(calls, hart, innermost_frame(thread), transfer));
 	}
 	whole = thread->n - thread->n_tails + 1 == depth &&
-		(transfer->kind == RVT_TRANSFER_CALL || transfer->kind == RVT_TRANSFER_TRAP || top->signal);
+		(transfer->kind == RVT_TRANSFER_CALL || transfer->kind == RVT_TRANSFER_TRAP ||
+		 top->signal);
 	while (thread->n - thread->n_tails < depth && !err)
 		err = begin_frame(calls, thread, hart, transfer,
 				  rvt_callstack_frame(stack, depth - 1 - (thread->n -
@@ -331,7 +333,9 @@ static int follow_jump(struct calls *calls, struct call_thread *thread,
 
 /* ---- what is not traced ---- */
 
-/* The name of what ran between a stop at @pc and now, when the thread goes on at @to; NULL: none. */
+/*
+ * The name of what ran between a stop at @pc and now, when the thread goes on at @to; NULL: none.
+ */
 static const char *untraced_name(struct rvt_hart_flow *hart, uint64_t pc, uint64_t to)
 {
 	bool kernel = (int64_t)pc < 0;
@@ -354,7 +358,8 @@ static int tell_untraced(struct calls *calls, struct call_thread *thread,
 		catch_up(thread, hart->time);
 		return 0;
 	}
-	call.function = get_function(calls, name, name, firmware ? CALL_FIRMWARE : "[kernel]", true);
+	call.function = get_function(calls, name, name, firmware ? CALL_FIRMWARE : "[kernel]",
+				     true);
 	err = begin_call(calls, thread, hart, &call);
 	if (err)
 		return err;
@@ -501,8 +506,8 @@ void calls_destroy(struct calls *calls)
 
 void calls_transfers_ops(struct calls *calls, struct rvt_transfers_ops *ops)
 {
-	*ops = (struct rvt_transfers_ops){ .size = sizeof(*ops), .ctx = calls, .line = take_line, .after = take_transfer,
-				       .event = take_event };
+	*ops = (struct rvt_transfers_ops){ .size = sizeof(*ops), .ctx = calls, .line = take_line,
+					   .after = take_transfer, .event = take_event };
 }
 
 static void finish_thread(const void *node, VISIT which, void *closure)

@@ -36,7 +36,8 @@ struct call_function {
 struct call {
 	struct call_function *function;
 	uint64_t addr;		/* where it began */
-	uint64_t from;		/* the call, or the instruction that was interrupted; 0: not known */
+	/* the call, or the instruction that was interrupted; 0: not known */
+	uint64_t from;
 	uint64_t back;		/* where it returns to; 0: not known */
 	bool trap;
 	bool tail;		/* entered by a jump */
@@ -68,7 +69,8 @@ static inline uint64_t call_own_insns(const struct call *call)
 }
 
 struct call_thread {
-	int32_t pid, tid;	/* first: key of the tree; .pid -1: of a cpu whose thread is unknown */
+	/* first: key of the tree; .pid -1: of a cpu whose thread is unknown */
+	int32_t pid, tid;
 	uint32_t life;
 	const char *comm;	/* the last name */
 	uint64_t insns;		/* seen so far */

@@ -52,7 +52,8 @@ static char *title_of(const char *text)
 /* Editors leave files with ~ and . behind. */
 static int is_name(const struct dirent *entry)
 {
-	return entry->d_name[strspn(entry->d_name, "abcdefghijklmnopqrstuvwxyz0123456789-_.")] == 0 &&
+	return entry->d_name[strspn(entry->d_name,
+				    "abcdefghijklmnopqrstuvwxyz0123456789-_.")] == 0 &&
 	       entry->d_name[0] != '.';
 }
 

@@ -142,8 +142,8 @@ int cmd_number(const char *what, const char *text, uint64_t min, uint64_t max, u
 	if (!read_number(&end, value) && !*end && *value >= min && *value <= max)
 		return 0;
 	if (max < UINT64_MAX)
-		return cmd_error(-EINVAL, "%s: '%s' is no number from %" PRIu64 " to %" PRIu64, what,
-				 text, min, max);
+		return cmd_error(-EINVAL, "%s: '%s' is no number from %" PRIu64 " to %" PRIu64,
+				 what, text, min, max);
 	if (min)
 		return cmd_error(-EINVAL, "%s: '%s' is no number of at least %" PRIu64, what, text,
 				 min);
@@ -174,8 +174,8 @@ int cmd_check_owner(const char *path, bool force)
 
 	if (force || geteuid() || stat(path, &st) || !st.st_uid)
 		return 0;
-	return cmd_error(-EPERM, "%s is not root's but of the user with id %u: give --force to read "
-			 "it as root", path, (unsigned int)st.st_uid);
+	return cmd_error(-EPERM, "%s is not root's but of the user with id %u: give --force to "
+			 "read it as root", path, (unsigned int)st.st_uid);
 }
 
 int cmd_end(int status)

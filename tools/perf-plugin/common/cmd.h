@@ -55,8 +55,9 @@ const char *cmd_one_file(int argc, char **argv, const char *what);
 /* After getopt_long(): the first word that no option took; NULL: none. */
 const char *cmd_first_word(void);
 /*
- * cmd_number - the number @text, decimal or 0x hexadecimal, that somebody typed as @what (an option,
- * or what it belongs to). 0, or -EINVAL after a message that names @what, @text and the range.
+ * cmd_number - the number @text, decimal or 0x hexadecimal, that somebody typed as @what (an
+ * option, or what it belongs to). 0, or -EINVAL after a message that names @what, @text and the
+ * range.
  */
 int cmd_number(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *value);
 /* The same of a number of at least 0 that may have a decimal point. */

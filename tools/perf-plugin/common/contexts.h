@@ -36,8 +36,8 @@ struct contexts {
 };
 
 /*
- * For struct rvt_transfers_ops .line and .after, with a struct contexts as .ctx: counts instructions in
- * the context that they ran in. 0 or -ENOMEM.
+ * For struct rvt_transfers_ops .line and .after, with a struct contexts as .ctx: counts
+ * instructions in the context that they ran in. 0 or -ENOMEM.
  */
 int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		  struct rvt_callstack *stack);

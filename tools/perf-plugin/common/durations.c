@@ -38,5 +38,6 @@ int duration_parse(const char *what, const char *text, uint64_t *ns)
 				*ns = value * units[i].ns;
 				return 0;
 			}
-	return cmd_error(-EINVAL, "%s: '%s' is no length of time, like 50us, 1.5ms or 2s", what, text);
+	return cmd_error(-EINVAL, "%s: '%s' is no length of time, like 50us, 1.5ms or 2s", what,
+			 text);
 }

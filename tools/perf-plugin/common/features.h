@@ -6,8 +6,8 @@
 #include <rvtrace/perfdata.h>
 
 /*
- * Copies what @in says about the machine and the recording. Names that @in does not have are written
- * as "unknown": `perf data convert` ends by SIGSEGV where one is missing. 0 or -ENOMEM.
+ * Copies what @in says about the machine and the recording. Names that @in does not have are
+ * written as "unknown": `perf data convert` ends by SIGSEGV where one is missing. 0 or -ENOMEM.
  */
 int features_copy(const struct rvt_perfdata *in, struct rvt_perfdata_writer *out);
 

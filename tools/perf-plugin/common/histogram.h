@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * How many values there are of each size, in little memory. Values that differ by less than one part
- * in 64 share a bucket, which knows their sum. So the least and the greatest value, the number and
- * the sum are exact, and a percentile is the mean of values that are nearly the same.
+ * How many values there are of each size, in little memory. Values that differ by less than one
+ * part in 64 share a bucket, which knows their sum. So the least and the greatest value, the number
+ * and the sum are exact, and a percentile is the mean of values that are nearly the same.
  */
 #ifndef PERF_RVTRACE_HISTOGRAM_H
 #define PERF_RVTRACE_HISTOGRAM_H

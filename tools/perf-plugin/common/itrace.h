@@ -36,9 +36,9 @@ struct itrace_clock {
 };
 
 /*
- * itrace_sample - @line ran, as struct rvt_transfers_ops.line has it: calls @sample for each sample due
- * in it, with the address of the instruction, the instructions since the last one, and its time in
- * @hart->time. A sample by time lies where the period is over; time in which nothing of what is
+ * itrace_sample - @line ran, as struct rvt_transfers_ops.line has it: calls @sample for each sample
+ * due in it, with the address of the instruction, the instructions since the last one, and its time
+ * in @hart->time. A sample by time lies where the period is over; time in which nothing of what is
  * looked at ran does not count. Returns 0 or what @sample returned.
  */
 int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * --json: one object a line, as Documentation/json.rst has them. Strings are as text_visible() makes
- * them, so that a line is a line and always UTF-8. json-c writes them; without it, nothing is
+ * --json: one object a line, as Documentation/json.rst has them. Strings are as text_visible()
+ * makes them, so that a line is a line and always UTF-8. json-c writes them; without it, nothing is
  * written.
  */
 #ifndef PERF_RVTRACE_JSON_H

@@ -40,7 +40,8 @@ int memory_parse(const char *text, uint64_t *bytes)
 			return 0;
 		}
 	}
-	return cmd_error(-EINVAL, "--max-memory: '%s' is no amount of memory, like 512M or 4G", text);
+	return cmd_error(-EINVAL, "--max-memory: '%s' is no amount of memory, like 512M or 4G",
+			 text);
 }
 
 bool memory_exceeded(void)
@@ -50,8 +51,9 @@ bool memory_exceeded(void)
 
 int memory_error(void)
 {
-	return cmd_error(-ENOMEM, "ended at %" PRIu64 " MiB of memory: allow more with --max-memory, "
-			 "or look at less of the recording (--time, --cpu)", limit >> 20);
+	return cmd_error(-ENOMEM, "ended at %" PRIu64 " MiB of memory: allow more with "
+			 "--max-memory, or look at less of the recording (--time, --cpu)",
+			 limit >> 20);
 }
 
 /* Bytes of this process that no file has. */

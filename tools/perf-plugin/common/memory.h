@@ -14,8 +14,8 @@ uint64_t memory_default(void);
 int memory_parse(const char *text, uint64_t *bytes);
 /*
  * memory_watch - a thread looks at the memory of this process from now on: more than @bytes of it,
- * without what files can be read from again, and memory_exceeded() is true. A quarter more, as where
- * nobody asks, and the process ends with an error. Once in a process.
+ * without what files can be read from again, and memory_exceeded() is true. A quarter more, as
+ * where nobody asks, and the process ends with an error. Once in a process.
  */
 void memory_watch(uint64_t bytes);
 bool memory_exceeded(void);

@@ -139,7 +139,8 @@ int output_create(struct output_file *file, const char *path)
 		return open_special(file);
 	if (!lstat(path, &st)) {
 		if (S_ISDIR(st.st_mode))
-			return cmd_error(-EISDIR, "%s is a directory: give the name of a file", path);
+			return cmd_error(-EISDIR, "%s is a directory: give the name of a file",
+					 path);
 		if (!S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode))
 			return open_special(file);
 		err = rename_old(file);

@@ -7,9 +7,9 @@
 #include <stdio.h>
 
 /*
- * From now on a write to standard output that fails is an error at exit, with status 1. @prints: the
- * command's result goes there, so when its reader has gone (`| head`) the process ends at once and
- * quietly, with 141, which is what a shell reports for SIGPIPE. Without @prints it goes on.
+ * From now on a write to standard output that fails is an error at exit, with status 1. @prints:
+ * the command's result goes there, so when its reader has gone (`| head`) the process ends at once
+ * and quietly, with 141, which is what a shell reports for SIGPIPE. Without @prints it goes on.
  */
 void output_begin(bool prints);
 /* Writes out what waits for standard output; the error at exit then says why that failed. */

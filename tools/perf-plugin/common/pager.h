@@ -6,8 +6,9 @@
 #include <stdbool.h>
 
 /*
- * pager_begin - from now on standard output, if it is a terminal, is read by what PERF_PAGER or PAGER
- * names, or by less; "" or "cat": by none. Colours stay. The process waits for the pager at its end.
+ * pager_begin - from now on standard output, if it is a terminal, is read by what PERF_PAGER or
+ * PAGER names, or by less; "" or "cat": by none. Colours stay. The process waits for the pager at
+ * its end.
  */
 void pager_begin(void);
 /* It has begun: the terminal is its own. */

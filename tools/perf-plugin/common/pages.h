@@ -33,7 +33,9 @@ struct pages_ops {
 	void (*begin)(void *printer, FILE *out, FILE *errors);
 	/* Nothing more comes: passes on what it has buffered. 0 or -errno. May be NULL. */
 	int (*end)(void *printer);
-	/* All is printed again by one thread: what call-backs counted so far is void. May be NULL. */
+	/*
+	 * All is printed again by one thread: what call-backs counted so far is void. May be NULL.
+	 */
 	void (*again)(void *ctx);
 	/* Calls rvt_session_run_slices() and returns what that returns. */
 	int (*run)(void *ctx, const struct rvt_session_sink *sink,

@@ -8,9 +8,9 @@
 #include "session/slices.h"
 
 /*
- * progress_run - rvt_session_run_slices() with a line on stderr, where that is a terminal (and, when the
- * caller @prints meanwhile, stdout is none): bytes, rate, time left. -EINTR: Ctrl-C; a second one
- * ends the program.
+ * progress_run - rvt_session_run_slices() with a line on stderr, where that is a terminal (and,
+ * when the caller @prints meanwhile, stdout is none): bytes, rate, time left. -EINTR: Ctrl-C; a
+ * second one ends the program.
  */
 int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink,
 		 const struct rvt_session_slices *slices, bool prints);

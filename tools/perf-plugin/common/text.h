@@ -26,12 +26,14 @@ int read_number(const char **text, uint64_t *value);
  * "nan" nor "inf" is one.
  */
 int read_decimal(const char **text, double *value);
-/* Writes @value in hexadecimal, without 0x, to @out, which has room for 16 bytes. Returns the end. */
+/*
+ * Writes @value in hexadecimal, without 0x, to @out, which has room for 16 bytes. Returns the end.
+ */
 char *put_hex(char *out, uint64_t value);
 /*
  * Names of processes, files and symbols can have any bytes, which would drive a terminal or forge a
- * line. text_visible() returns a copy, which the caller frees, in which control characters and bytes
- * that are no UTF-8 are "\n", "\t" ... or "\ooo" as ls -b has them; NULL: out of memory.
+ * line. text_visible() returns a copy, which the caller frees, in which control characters and
+ * bytes that are no UTF-8 are "\n", "\t" ... or "\ooo" as ls -b has them; NULL: out of memory.
  * text_is_visible(): it would be the same. put_visible() writes it.
  */
 char *text_visible(const char *text);

@@ -20,9 +20,9 @@ struct trigger_marks *trigger_marks_read(struct rvt_perfdata *file);
 /* @marks may be NULL. */
 void trigger_marks_free(struct trigger_marks *marks);
 /*
- * trigger_marks_sink - makes *@sink, which counts nothing, one that also has an event of each trigger
- * when the flow of its cpu is past it: a MARK, RVT_MARK_RECORDER. hart.time is the trigger's then.
- * What @sink was must stay until the run is over.
+ * trigger_marks_sink - makes *@sink, which counts nothing, one that also has an event of each
+ * trigger when the flow of its cpu is past it: a MARK, RVT_MARK_RECORDER. hart.time is the
+ * trigger's then. What @sink was must stay until the run is over.
  */
 void trigger_marks_sink(struct trigger_marks *marks, const struct rvt_session_sink *before,
 			struct rvt_session_sink *sink);

@@ -122,7 +122,8 @@ static bool parse_percent(struct view *view, const char *text)
 }
 
 /*
- * Times in seconds are read before there is a session, a part of the recording in percent needs one.
+ * Times in seconds are read before there is a session, a part of the recording in percent needs
+ * one.
  */
 static int parse_time(struct view *view, const char *text)
 {
@@ -351,12 +352,12 @@ static bool is_doubtful(const struct rvt_session_totals *stats)
 static void doubt_parameters(const struct view *view, const struct rvt_session_totals *stats)
 {
 	if (is_undecodable(view, stats))
-		fprintf(stderr, "  Not one instruction could be decoded: the encoder may have other "
-			"parameters. Give the right ones with --params FILE.\n");
+		fprintf(stderr, "  Not one instruction could be decoded: the encoder may have "
+			"other parameters. Give the right ones with --params FILE.\n");
 	else if (is_doubtful(stats))
-		fprintf(stderr, "  Behind most synchronisation points the trace contradicts the code or "
-			"itself: the encoder may have other parameters (give the right ones with "
-			"--params FILE), or other code was executed.\n");
+		fprintf(stderr, "  Behind most synchronisation points the trace contradicts the "
+			"code or itself: the encoder may have other parameters (give the right "
+			"ones with --params FILE), or other code was executed.\n");
 }
 
 bool view_losses(struct view *view, struct view_losses *losses)
@@ -369,7 +370,8 @@ bool view_losses(struct view *view, struct view_losses *losses)
 		.messages = stats.flow.gaps, .all_messages = stats.stream.messages,
 		.bytes = stats.session.missing_bytes + stats.stream.skipped_bytes,
 		.all_bytes = stats.session.trace_bytes + stats.session.missing_bytes,
-		.overruns = stats.session.truncated + stats.session.partial + stats.session.collisions,
+		.overruns = stats.session.truncated + stats.session.partial +
+			    stats.session.collisions,
 		.records = stats.session.lost_records,
 		.damaged = rvt_perfdata_warning(rvt_session_file(view->session)),
 		.loops = view->loops, .loop = view->loop,
@@ -403,7 +405,8 @@ void view_print_losses(struct view *view, FILE *out, const char *prefix)
 			losses.files);
 	if (losses.loops)
 		fprintf(out, "%s  %" PRIu64 " times a loop without a branch was entered, as at 0x%"
-			PRIx64 ":\n%s  E-Trace does not tell how often it ran, and it counts once\n",
+			PRIx64 ":\n%s  E-Trace does not tell how often it ran, and it counts "
+			"once\n",
 			prefix, losses.loops, losses.loop, prefix);
 	if (losses.bytes)
 		fprintf(out, "%s  %" PRIu64 " of %" PRIu64 " bytes of trace (%.3g%%) are damaged "

@@ -46,7 +46,8 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 "      --vmlinux FILE    kernel code, or --kcore FILE; --kallsyms FILE: its symbols\n" \
 "      --firmware FILE   ELF file of what runs in machine mode\n" \
 "      --params FILE     decoder parameters for a recording without any\n" \
-"  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO (s): only these\n" \
+"  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO (s): " \
+	"only these\n" \
 "      --max-memory SIZE end there (half of the machine's); --strict: any loss is an error\n"
 
 /* Takes in one option; false: it is none of these. */

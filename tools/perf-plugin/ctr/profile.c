@@ -33,8 +33,9 @@ static enum rvt_transfer_kind kind_of(unsigned int type)
 static int give_line(struct ctr_profile *profile, struct rvt_hart_flow *hart, uint64_t first,
 		     uint64_t last)
 {
-	const struct rvt_straight_line line = { .first = first, .last = last, .insns = (last - first) / 4 + 1,
-				   .began = hart->time };
+	const struct rvt_straight_line line = { .first = first, .last = last,
+						.insns = (last - first) / 4 + 1,
+						.began = hart->time };
 
 	if (!first || last < first || last - first > LONGEST_LINE)
 		return 0;

@@ -81,8 +81,9 @@ struct decode_guess {
 };
 
 /*
- * Prints what the parameters of the dump may be, as a parameter file with comments. Returns the exit
- * status: 0, 1 (it is not sure, or there are none), 2 (files cannot be used; a message was printed).
+ * Prints what the parameters of the dump may be, as a parameter file with comments. Returns the
+ * exit status: 0, 1 (it is not sure, or there are none), 2 (files cannot be used; a message was
+ * printed).
  */
 int decode_guess(const struct decode_guess *job);
 /*
@@ -93,7 +94,9 @@ void decode_hint(const struct decode_guess *job);
 
 /* ---- dump.c ---- */
 
-/* Prints the messages of a dump to standard output; *@damaged: so many were. Returns 0 or -errno. */
+/*
+ * Prints the messages of a dump to standard output; *@damaged: so many were. Returns 0 or -errno.
+ */
 int dump_messages(const char *path, const struct rvt_params *params, uint64_t oldest,
 		  uint64_t *damaged);
 

@@ -31,7 +31,8 @@ static const char usage_text[] =
 	"\n"
 	"Prints each message of a trace with its offset, bytes, fields and resolved addresses.\n"
 	"  --chip NAME          parameters of the encoder by the chip; help: lists the chips\n"
-	"  --params FILE        the same as `key = value` lines; with --chip: those that are not its;\n"
+	"  --params FILE        the same as `key = value` lines; with --chip: those that are not "
+	"its;\n"
 	"                       a recording has its own\n"
 	"  --json               one JSON object a line\n"
 	"  --wrapped-at OFFSET  DUMP is a ring: its oldest byte is at OFFSET\n"
@@ -161,7 +162,8 @@ static int dump_bare(const struct dump_options *options, const struct rvt_mapped
 				 input->len);
 	ret = rvt_dump_create(&params, options->json ? RVT_DUMP_JSON : 0, stdout, &dump);
 	if (ret)
-		return cmd_error(STATUS_UNUSABLE, "%s: %s", options->params ?: options->chip, strerror(-ret));
+		return cmd_error(STATUS_UNUSABLE, "%s: %s", options->params ?: options->chip,
+				 strerror(-ret));
 	dump_input(dump, input, options->wrapped ? options->wrapped_at : 0, false);
 	rvt_dump_stats(dump, &stats);
 	rvt_dump_destroy(dump);

@@ -102,7 +102,9 @@ static int load_chips(struct rvt_guess_chip **result, struct chip **chips)
 
 /* ---- what it says ---- */
 
-/* Lines of parameters that are not the dialect's defaults, with @before in front and @sep between. */
+/*
+ * Lines of parameters that are not the dialect's defaults, with @before in front and @sep between.
+ */
 static void print_params(FILE *out, const struct rvt_params *params, const char *sep)
 {
 	struct rvt_params defaults;

@@ -118,7 +118,8 @@ static void on_end(void *ctx, struct rvt_hart_flow *hart)
 
 	text->seen[hart->source] = true;
 	if (printer)
-		decode_printer_end(printer, hart->left && rvt_flow_pc(hart->flow, &pc) ? &pc : NULL);
+		decode_printer_end(printer,
+				   hart->left && rvt_flow_pc(hart->flow, &pc) ? &pc : NULL);
 }
 
 /* ---- printing ---- */

@@ -18,7 +18,9 @@ static int compare_names(const void *a, const void *b)
 	return order ? order : ((*x)->vaddr > (*y)->vaddr) - ((*x)->vaddr < (*y)->vaddr);
 }
 
-/* Two of one name are the same, wherever they are in their file: a program may have been changed. */
+/*
+ * Two of one name are the same, wherever they are in their file: a program may have been changed.
+ */
 static int same_name(const struct code_function *a, const struct code_function *b)
 {
 	int order = strcmp(a->name, b->name);

@@ -45,8 +45,8 @@ static int open_side(struct diff *diff, int number, const struct view_options *o
 	if (!side->view)
 		return -EINVAL;
 	if (rvt_session_is_ctr(view_session(side->view)))
-		return cmd_error(-EINVAL, "%s: Control Transfer Records are samples, which have nothing "
-				 "to compare one by one", wanted.input);
+		return cmd_error(-EINVAL, "%s: Control Transfer Records are samples, which have "
+				 "nothing to compare one by one", wanted.input);
 	side->places = places_create(view_session(side->view));
 	side->srclines = srclines_create(options->session.symfs, options->session.vmlinux);
 	if (!side->places || !side->srclines)
@@ -128,7 +128,8 @@ void diff_free(struct diff *diff)
 static int take_files(struct diff_options *wanted, int argc, char **argv)
 {
 	if (argc - optind != DIFF_SIDES)
-		return cmd_error(-EINVAL, "which recordings? Give two of them: perf rvtrace diff A B");
+		return cmd_error(-EINVAL, "which recordings? Give two of them: "
+				 "perf rvtrace diff A B");
 	for (int side = 0; side < DIFF_SIDES; side++)
 		wanted->files[side] = argv[optind++];
 	return 0;
@@ -144,7 +145,9 @@ static int parse_options(struct diff_options *wanted, bool *pager, struct view_o
 					NULL)) >= 0) {
 		switch (c) {
 		case 'd': wanted->dsos = optarg; break;
-		case OPT_EXIT: err = cmd_decimal("--exit-code", optarg, &wanted->exit_percent); break;
+		case OPT_EXIT:
+			err = cmd_decimal("--exit-code", optarg, &wanted->exit_percent);
+			break;
 		case OPT_MAX:
 			err = cmd_number("--max-lines", optarg, 0, UINT64_MAX, &wanted->max_lines);
 			break;

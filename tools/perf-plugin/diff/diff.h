@@ -92,8 +92,8 @@ static inline uint64_t diff_change(uint64_t a, uint64_t b)
 /* counts.c: from .side, functions, blocks and paths. 0 or -ENOMEM. */
 int diff_counts(struct diff *diff);
 /*
- * parting.c: decodes both recordings twice: fills .contexts of both sides and .partings. Memory does
- * not grow with what is the same but for a few bytes for each thousand transfers. 0 or -errno.
+ * parting.c: decodes both recordings twice: fills .contexts of both sides and .partings. Memory
+ * does not grow with what is the same but for a few bytes for each thousand transfers. 0 or -errno.
  */
 int diff_partings(struct diff *diff);
 /* print.c. */

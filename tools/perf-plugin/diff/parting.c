@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Where threads of two recordings part. What a program does is the sequence of its transfers, at
- * addresses of its files: what interrupts it, and where it is loaded, makes no difference. The first
- * time, a hash of each piece of the sequence is kept; the second time, only the first piece that
- * differs is looked at: of A it is kept, and B is compared with it as it is decoded.
+ * addresses of its files: what interrupts it, and where it is loaded, makes no difference. The
+ * first time, a hash of each piece of the sequence is kept; the second time, only the first piece
+ * that differs is looked at: of A it is kept, and B is compared with it as it is decoded.
  */
 #include <errno.h>
 #include <search.h>
@@ -262,7 +262,8 @@ static int take_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_tr
 {
 	struct walk *walk = ctx;
 
-	return walk->second ? 0 : contexts_after(&walk->side->contexts, hart, transfer, stack, ended);
+	return walk->second ? 0 :
+	       contexts_after(&walk->side->contexts, hart, transfer, stack, ended);
 }
 
 static int decode(struct walk *walk)

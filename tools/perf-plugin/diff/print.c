@@ -54,7 +54,8 @@ static void print_functions(const struct diff *diff)
 
 		print_counts(diff_count(&diff->functions[i], DIFF_A),
 			     diff_count(&diff->functions[i], DIFF_B));
-		printf("%s%s (%s)\n", function->kernel ? "[k] " : "", function->name, function->dso);
+		printf("%s%s (%s)\n", function->kernel ? "[k] " : "", function->name,
+		       function->dso);
 	}
 }
 
@@ -135,8 +136,8 @@ static void print_side(const struct diff *diff, const struct diff_parting *parti
 }
 
 /*
- * From the same place, the one that leaves the straight line first has taken a branch that the other
- * has not. -1: both left it at the same place, or one has ended.
+ * From the same place, the one that leaves the straight line first has taken a branch that the
+ * other has not. -1: both left it at the same place, or one has ended.
  */
 static int side_that_branched(const struct diff_parting *parting)
 {

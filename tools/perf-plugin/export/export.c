@@ -32,8 +32,8 @@ static int run(const struct view_options *options, const char *path, bool branch
 	if (!view)
 		return -EINVAL;
 	if (rvt_session_is_ctr(view_session(view)))
-		err = cmd_error(-EINVAL, "Control Transfer Records are samples, which have no calls to "
-				"export");
+		err = cmd_error(-EINVAL, "Control Transfer Records are samples, which have no "
+				"calls to export");
 	else
 		err = export_sqlite(view, path, branches, &errors);
 	if (!err)

@@ -210,7 +210,8 @@ static int take_thread(void *ctx, struct call_thread *thread)
 	if (!err)
 		err = find(&export->comms, &key, &own->comm, &is_new);
 	if (!err && is_new)
-		err = put(export, STMT_COMM, "ntnn", own->comm, thread->comm, own->id, thread->until);
+		err = put(export, STMT_COMM, "ntnn", own->comm, thread->comm, own->id,
+			  thread->until);
 	return err ? err : put(export, STMT_COMM_THREAD, "nnn", ++export->comm_threads, own->comm,
 			       own->id);
 }
@@ -360,8 +361,8 @@ static int finish(struct export *export, struct view *view)
 {
 	struct view_losses losses;
 	bool lost = view_losses(view, &losses);
-	char *sql = sqlite3_mprintf("INSERT INTO losses VALUES (1, %d, %lld, %lld, %lld, %lld, %lld);"
-		"CREATE INDEX calls_path ON calls (call_path_id);"
+	char *sql = sqlite3_mprintf("INSERT INTO losses VALUES (1, %d, %lld, %lld, %lld, %lld, "
+		"%lld);CREATE INDEX calls_path ON calls (call_path_id);"
 		"CREATE INDEX calls_parent ON calls (parent_id);"
 		"CREATE INDEX paths_parent ON call_paths (parent_id); COMMIT", lost, losses.insns,
 		losses.gaps, losses.all_bytes, losses.bytes, losses.overruns);
@@ -410,8 +411,8 @@ int export_sqlite(struct view *view, const char *path, bool branches, uint64_t *
 	if (!err)
 		err = finish(&export, view);
 	if (err)
-		cmd_error(err, "%s: %s", path, err == -EIO && export.db ? sqlite3_errmsg(export.db) :
-			  strerror(-err));
+		cmd_error(err, "%s: %s", path,
+			  err == -EIO && export.db ? sqlite3_errmsg(export.db) : strerror(-err));
 	else if (!timed)
 		cmd_warning("the trace has no time stamps: times of calls mean little");
 	close_database(&export);

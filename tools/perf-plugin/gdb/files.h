@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * ELF files of the recorded program, beside its code: what is read only in memory, where its program
- * headers are, and how frames of its functions are laid out (libelf, libdw).
+ * ELF files of the recorded program, beside its code: what is read only in memory, where its
+ * program headers are, and how frames of its functions are laid out (libelf, libdw).
  */
 #ifndef PERF_RVTRACE_GDB_FILES_H
 #define PERF_RVTRACE_GDB_FILES_H
@@ -49,7 +49,10 @@ struct frame_place {
 	int64_t offset;
 };
 
-/* As the file's call frame information has it. The frame's address is sp before the function's call. */
+/*
+ * As the file's call frame information has it. The frame's address is sp before the function's
+ * call.
+ */
 struct frame_layout {
 	struct frame_place cfa, ra, fp;
 };

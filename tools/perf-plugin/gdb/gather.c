@@ -20,7 +20,8 @@ struct hart_state {
 	int32_t pid, tid;
 	uint32_t life;
 	size_t stint;		/* number + 1; 0: the next instruction begins one */
-	uint64_t next_pc;	/* tracing stopped before that; 0: it did not, or that is not known */
+	/* tracing stopped before that; 0: it did not, or that is not known */
+	uint64_t next_pc;
 	bool lost;
 	uint8_t reason;
 };

@@ -25,7 +25,8 @@ struct stint {
 	uint64_t first;			/* of its instructions, by number in the part and thread */
 	uint64_t insns;
 	uint64_t number;		/* of .first in the thread */
-	uint64_t pc, next_pc;		/* where it begins, and what is executed next; 0: not known */
+	/* where it begins, and what is executed next; 0: not known */
+	uint64_t pc, next_pc;
 	uint8_t reason;			/* of the loss (enum rvt_reason) before or behind it */
 	bool lost_before, lost_behind;
 };
@@ -55,8 +56,8 @@ struct page {
 };
 
 /*
- * What of the code was executed in a part, by whatever thread: a bit for 16 bytes of it, which other
- * code may share. Where an address is not in it, nobody need look for it in the part.
+ * What of the code was executed in a part, by whatever thread: a bit for 16 bytes of it, which
+ * other code may share. Where an address is not in it, nobody need look for it in the part.
  */
 #define CODE_BITS 65536
 #define CODE_BYTES 16

@@ -285,8 +285,8 @@ static int run(struct server *server, const struct gdb_options *options)
 	if (!server->view)
 		return -EINVAL;
 	if (rvt_session_is_ctr(view_session(server->view)))
-		return cmd_error(-EINVAL, "Control Transfer Records are samples: there is nothing to "
-				 "step through; look at them with perf rvtrace report");
+		return cmd_error(-EINVAL, "Control Transfer Records are samples: there is nothing "
+				 "to step through; look at them with perf rvtrace report");
 	server->places = places_create(view_session(server->view));
 	if (!server->places)
 		return -ENOMEM;
@@ -319,11 +319,11 @@ static int parse_options(struct gdb_options *options, int argc, char **argv)
 	if (options->start && strcmp(options->start, "begin") && strcmp(options->start, "end"))
 		return cmd_error(-EINVAL, "--start: '%s' is neither begin nor end", options->start);
 	if (options->view.cpus || options->view.comms || options->view.time)
-		return cmd_error(-EINVAL, "--cpu, --comms and --time choose nothing here; --pid and --tid "
-				 "do, and `monitor goto` goes to a time");
+		return cmd_error(-EINVAL, "--cpu, --comms and --time choose nothing here; --pid "
+				 "and --tid do, and `monitor goto` goes to a time");
 	if (!options->listen && isatty(STDIN_FILENO))
-		return cmd_error(-EINVAL, "standard input is a terminal: type in gdb `target remote | "
-				 "perf rvtrace gdb ...`, or give --listen");
+		return cmd_error(-EINVAL, "standard input is a terminal: type in gdb `target "
+				 "remote | perf rvtrace gdb ...`, or give --listen");
 	return 0;
 }
 

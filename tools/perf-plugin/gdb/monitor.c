@@ -29,8 +29,8 @@ static void help(struct server *server, const char *text)
 		    "monitor stack          the call stack that the trace gives\n"
 		    "monitor losses         what of the recording is missing\n"
 		    "monitor threads        what each thread executed\n"
-		    "monitor goto PLACE     begin, end, a time in seconds (12.345), or #NUMBER of an "
-		    "instruction;\n"
+		    "monitor goto PLACE     begin, end, a time in seconds (12.345), or #NUMBER of "
+		    "an instruction;\n"
 		    "                       gdb notices after: maintenance flush register-cache.\n"
 		    "                       `set $trace_time = NANOSECONDS` and `set $trace_insn = "
 		    "NUMBER` need no such help\n");
@@ -123,7 +123,8 @@ static bool find_place(struct server *server, const char *text, uint64_t *number
 	seconds = strtod(text, &end);
 	if (end == text || *end || !(seconds >= 0) || seconds * NS >= 0x1p63)
 		return false;
-	return !timeline_at(server->timeline, thread->number, (uint64_t)(seconds * NS + 0.5), number);
+	return !timeline_at(server->timeline, thread->number, (uint64_t)(seconds * NS + 0.5),
+			    number);
 }
 
 static void go_to(struct server *server, const char *text)

@@ -378,8 +378,9 @@ static void put_float_registers(FILE *out)
 static void put_target(struct server *server, FILE *out)
 {
 	static const char *const names[] = {
-		"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1", "a0", "a1", "a2", "a3",
-		"a4", "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11",
+		"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1",
+		"a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7",
+		"s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11",
 		"t3", "t4", "t5", "t6", "pc" };
 	unsigned int bits = server->rv32 ? 32 : 64;
 
@@ -433,8 +434,9 @@ static void put_threads(struct server *server, FILE *out)
 }
 
 /*
- * gdb asks for these when it takes the program for one of Linux. Then it does not let the stub step,
- * but sets breakpoints where it expects the next instruction (its riscv_software_single_step()).
+ * gdb asks for these when it takes the program for one of Linux. Then it does not let the stub
+ * step, but sets breakpoints where it expects the next instruction (its
+ * riscv_software_single_step()).
  */
 static void put_linux_libraries(struct server *server, FILE *out)
 {
@@ -665,7 +667,8 @@ static int tell_supported(struct server *server, const char *text)
 	server->rsp.skips_bytes = strstr(text, "qRelocInsn+");
 	snprintf(reply, sizeof(reply), "PacketSize=%x;QStartNoAckMode+;qXfer:features:read+;"
 		 "qXfer:threads:read+;qXfer:auxv:read+;qXfer:libraries-svr4:read+;"
-		 "qXfer:libraries:read+;qXfer:exec-file:read+;ReverseStep+;ReverseContinue+;swbreak+;hwbreak+;"
+		 "qXfer:libraries:read+;qXfer:exec-file:read+;ReverseStep+;ReverseContinue+;"
+		 "swbreak+;hwbreak+;"
 		 "vContSupported+", RSP_MAX);
 	return send_text(server, reply);
 }

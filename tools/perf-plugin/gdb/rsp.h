@@ -28,7 +28,8 @@ struct rsp_reader {
 	char data[RSP_MAX + 1];	/* without escapes, zero-terminated; may have zero bytes in it */
 	size_t len;
 	bool in_packet, escaped, too_long;
-	unsigned int sum_digits;	/* 1, 2: so many of the sum have yet to come, and one more */
+	/* 1, 2: so many of the sum have yet to come, and one more */
+	unsigned int sum_digits;
 	uint8_t sum, told;
 };
 
@@ -51,7 +52,8 @@ struct rsp {
 	size_t at, end;
 	char *last;		/* the last packet that was sent, in frame; malloc'd */
 	size_t last_len;
-	int64_t waited;		/* s: when the packet came, or rsp_keep_waiting() last sent a byte */
+	/* s: when the packet came, or rsp_keep_waiting() last sent a byte */
+	int64_t waited;
 };
 
 /* Waits for the next packet, and acknowledges it. RSP_PACKET, _TOO_LONG, _INTERRUPT or _END. */

@@ -119,7 +119,8 @@ static void stop_at_end(struct server *server, size_t n, bool back)
 	if (back)
 		stop_at(server, n, 0, STOP_BEGIN);
 	else
-		stop_at(server, n, thread->last, thread->signal && arrives ? STOP_SIGNAL : STOP_END);
+		stop_at(server, n, thread->last,
+			thread->signal && arrives ? STOP_SIGNAL : STOP_END);
 }
 
 static bool is_breakpoint(const struct server *server, uint64_t pc)
@@ -235,8 +236,8 @@ int server_resume(struct server *server, const struct resumption *how)
 	int err;
 
 	if (server->guesses && !server->warned)
-		server_tell(server, "[gdb steps through programs of Linux by guessing from registers "
-			    "where branches go, and a trace has no registers:\n"
+		server_tell(server, "[gdb steps through programs of Linux by guessing from "
+			    "registers where branches go, and a trace has no registers:\n"
 			    " give it `set osabi none` before `target remote`]\n");
 	server->warned = true;
 	server->runs = true;

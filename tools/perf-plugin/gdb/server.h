@@ -88,11 +88,13 @@ int server_set_breakpoint(struct server *server, uint64_t addr, bool set);
  */
 int packets_serve(struct server *server);
 /*
- * crash.c: whether a signal ended the program: sets .signal of the thread that it came to, and *@n to
- * its number, or leaves both. 0 or -errno.
+ * crash.c: whether a signal ended the program: sets .signal of the thread that it came to, and *@n
+ * to its number, or leaves both. 0 or -errno.
  */
 int crash_find(struct server *server, size_t *n);
-/* monitor.c: executes a line; what it prints goes to the console. False: there is no such command. */
+/*
+ * monitor.c: executes a line; what it prints goes to the console. False: there is no such command.
+ */
 bool monitor_execute(struct server *server, const char *line);
 
 #endif

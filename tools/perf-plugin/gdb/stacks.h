@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The call stack of a thread at any of its instructions. It is built from the thread's beginning on,
- * once; copies of it at some places in between make other places cheap. How many there are does not
- * grow with the recording.
+ * The call stack of a thread at any of its instructions. It is built from the thread's beginning
+ * on, once; copies of it at some places in between make other places cheap. How many there are does
+ * not grow with the recording.
  */
 #ifndef PERF_RVTRACE_GDB_STACKS_H
 #define PERF_RVTRACE_GDB_STACKS_H

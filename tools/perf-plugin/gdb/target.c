@@ -133,7 +133,8 @@ static int find_frames(struct target *target, uint64_t pc)
 		*frame = (struct frame){ .pc = pc, .at = i ? pc - 1 : pc };
 		frame->known = find_layout(target, space, frame);
 		call = rvt_callstack_frame(stack, i);
-		if (!call || !frame->known || call->cut || call->trap || call->signal || !call->back)
+		if (!call || !frame->known || call->cut || call->trap || call->signal ||
+		    !call->back)
 			break;
 		pc = call->back;
 	}
@@ -393,8 +394,8 @@ static bool has_interpreter(const struct module *module)
 }
 
 /*
- * The program among them: it is what names an interpreter, or lies below all others. libc.so.6 names
- * one, too, but lies above.
+ * The program among them: it is what names an interpreter, or lies below all others. libc.so.6
+ * names one, too, but lies above.
  */
 static bool find_program(struct target *target, struct module *program)
 {
@@ -598,7 +599,8 @@ static void put_library(struct target *target, const struct module *module, bool
 	if (svr4)
 		fprintf(out, "\" lm=\"0x%" PRIx64 "\" l_addr=\"0x%" PRIx64 "\" l_ld=\"0x%" PRIx64
 			"\"/>", module->start, module->bias,
-			file_phdr(module->file, PT_DYNAMIC, &phdr) ? module->bias + phdr.p_vaddr : 0);
+			file_phdr(module->file, PT_DYNAMIC, &phdr) ?
+			module->bias + phdr.p_vaddr : 0);
 	else
 		fprintf(out, "\"><segment address=\"0x%" PRIx64 "\"/></library>",
 			start_of(module));

@@ -6,8 +6,8 @@
 #include "gdb/gather.h"
 #include "util/array.h"
 
-int timeline_create(struct view *view, struct places *places, const struct timeline_options *options,
-		    struct timeline **result)
+int timeline_create(struct view *view, struct places *places,
+		    const struct timeline_options *options, struct timeline **result)
 {
 	struct timeline *timeline = calloc(1, sizeof(*timeline));
 	int err;
@@ -278,8 +278,8 @@ static int64_t index_in(const struct run *run, uint64_t pc)
 }
 
 /*
- * The instruction of @run from @low to @high, both of it, that is wanted: the first one, or the last
- * one. -1: none.
+ * The instruction of @run from @low to @high, both of it, that is wanted: the first one, or the
+ * last one. -1: none.
  */
 static int64_t look_in(const struct run *run, int64_t low, int64_t high, bool back,
 		       const struct timeline_wanted *wanted)
@@ -299,7 +299,10 @@ static int64_t look_in(const struct run *run, int64_t low, int64_t high, bool ba
 	return found;
 }
 
-/* From where @place is up to @limit, within its page and stint. 0, -ENOENT: *@next is to be looked at. */
+/*
+ * From where @place is up to @limit, within its page and stint. 0, -ENOENT: *@next is to be looked
+ * at.
+ */
 static int look_in_page(const struct place_in *place, uint64_t limit, bool back,
 			const struct timeline_wanted *wanted, uint64_t *number, uint64_t *next)
 {
@@ -362,8 +365,8 @@ static uint64_t skip_parts(const struct timeline *timeline, size_t thread, uint6
 	return at;
 }
 
-int timeline_find(struct timeline *timeline, size_t thread, uint64_t from, uint64_t limit, bool back,
-		  const struct timeline_wanted *wanted, uint64_t *number)
+int timeline_find(struct timeline *timeline, size_t thread, uint64_t from, uint64_t limit,
+		  bool back, const struct timeline_wanted *wanted, uint64_t *number)
 {
 	uint64_t at = back ? from - 1 : from + 1;
 	struct place_in place;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * What each thread of a recording executed, by number: instruction 0 of a thread is the first that
- * the trace has of it. Any can be asked for, in any order. All of the recording is decoded once, and
- * where each thread ran is kept; then parts of it (session/parts.h) are decoded again as they are
- * needed, and the last ones stay in memory, which does not grow with the recording.
+ * the trace has of it. Any can be asked for, in any order. All of the recording is decoded once,
+ * and where each thread ran is kept; then parts of it (session/parts.h) are decoded again as they
+ * are needed, and the last ones stay in memory, which does not grow with the recording.
  *
  * Threads of the caller: one at a time.
  */
@@ -50,8 +50,8 @@ struct timeline_insn {
 };
 
 /* Decodes @view's recording. 0, -EINTR (Ctrl-C), or -errno. @places must live on. */
-int timeline_create(struct view *view, struct places *places, const struct timeline_options *options,
-		    struct timeline **timeline);
+int timeline_create(struct view *view, struct places *places,
+		    const struct timeline_options *options, struct timeline **timeline);
 /* @timeline may be NULL. */
 void timeline_destroy(struct timeline *timeline);
 size_t timeline_n_threads(const struct timeline *timeline);
@@ -83,8 +83,8 @@ struct timeline_wanted {
  * timeline_find - the first instruction behind @from (@back: before it) at one of the addresses,
  * up to @limit. Sets *@number; -ENOENT: there is none. Else as timeline_insn().
  */
-int timeline_find(struct timeline *timeline, size_t thread, uint64_t from, uint64_t limit, bool back,
-		  const struct timeline_wanted *wanted, uint64_t *number);
+int timeline_find(struct timeline *timeline, size_t thread, uint64_t from, uint64_t limit,
+		  bool back, const struct timeline_wanted *wanted, uint64_t *number);
 
 /* An instruction that is not followed by the one behind it, or has a seam behind it. */
 struct timeline_step {
@@ -100,7 +100,9 @@ struct timeline_step {
  */
 int timeline_walk(struct timeline *timeline, size_t thread, uint64_t from, uint64_t to,
 		  int (*take)(void *ctx, const struct timeline_step *step), void *ctx);
-/* What addresses mean to the thread at that instruction. Valid until the next call. NULL: nothing. */
+/*
+ * What addresses mean to the thread at that instruction. Valid until the next call. NULL: nothing.
+ */
 struct rvt_space *timeline_space(struct timeline *timeline, size_t thread, uint64_t number);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The page's data. What is many is an array of numbers, in base64 as the browser's typed arrays take
- * it (little-endian, as RISC-V and all that a browser runs on); text is JSON.
+ * The page's data. What is many is an array of numbers, in base64 as the browser's typed arrays
+ * take it (little-endian, as RISC-V and all that a browser runs on); text is JSON.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -38,7 +38,8 @@ static void add_number(struct json_object *object, const char *key, uint64_t num
 
 static struct json_object *base64(const void *bytes, size_t len)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 	const uint8_t *in = bytes;
 	size_t size = (len + 2) / 3 * 4;
 	char *text = malloc(size + 1), *out = text;
@@ -166,7 +167,8 @@ static int32_t name_number(struct tree_columns *tree, const char *name)
 
 static bool is_small(const struct tree_columns *tree, const struct context *node)
 {
-	return node->total < tree->all->total / SMALL && node->all.time < tree->all->all.time / SMALL;
+	return node->total < tree->all->total / SMALL &&
+	       node->all.time < tree->all->all.time / SMALL;
 }
 
 static void put_row(struct tree_columns *tree, const char *name, const struct context *node,
@@ -216,7 +218,8 @@ static struct json_object *tree_object(const struct contexts *contexts)
 		/* it, and what is small below it */
 		n += 2;
 	tree = (struct tree_columns){
-		.all = &contexts->root, .names = json_object_new_array(), .numbers = json_object_new_object(),
+		.all = &contexts->root,
+		.names = json_object_new_array(), .numbers = json_object_new_object(),
 		.parent = INTS(n), .name = INTS(n), .kernel = BYTES(n), .insns = DOUBLES(n),
 		.time = FLOATS(n), .branches = DOUBLES(n) };
 	for (const struct context *child = contexts->root.child; child; child = child->sibling)
@@ -454,7 +457,8 @@ static struct json_object *bars_object(const struct histogram *calls)
 
 	for (unsigned int bar = 0; bar < 63 * BARS; bar++) {
 		uint64_t power = UINT64_C(1) << bar / BARS, step = power / BARS ? power / BARS : 1;
-		uint64_t from = bar ? power + step * (bar % BARS) : 0, to = power + step * (bar % BARS + 1);
+		uint64_t from = bar ? power + step * (bar % BARS) : 0;
+		uint64_t to = power + step * (bar % BARS + 1);
 		uint64_t n = from >= 2 * power ? 0 : histogram_between(calls, from, to);
 
 		if (from > calls->max)

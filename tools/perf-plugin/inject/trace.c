@@ -93,8 +93,8 @@ static int inject_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_s
 			     &context);
 }
 
-static int inject_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
-			   struct rvt_callstack *stack)
+static int inject_transfer(void *ctx, struct rvt_hart_flow *hart,
+			   const struct rvt_transfer *transfer, struct rvt_callstack *stack)
 {
 	struct inject *inject = ctx;
 	int err = inject->added ? added_transfer(inject->added, hart, transfer, stack) : 0;

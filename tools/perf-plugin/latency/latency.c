@@ -65,8 +65,8 @@ static int look_again(struct latency *latency)
 static int show(struct latency *latency)
 {
 	if (latency->options->symbol && !latency->n && !view_interrupted(latency->view))
-		return cmd_error(-ENOENT, "no call of '%s' is in the recording; functions that are: "
-				 "perf rvtrace latency", latency->options->symbol);
+		return cmd_error(-ENOENT, "no call of '%s' is in the recording; functions that "
+				 "are: perf rvtrace latency", latency->options->symbol);
 	if (!latency->options->no_pager)
 		pager_begin();
 	if (latency->options->json)
@@ -84,8 +84,8 @@ static int run(struct latency *latency, const struct view_options *options)
 	if (!latency->view)
 		return -EINVAL;
 	if (rvt_session_is_ctr(view_session(latency->view)))
-		return cmd_error(-EINVAL, "Control Transfer Records are samples: they have no calls to "
-				 "measure; look at them with perf rvtrace report");
+		return cmd_error(-EINVAL, "Control Transfer Records are samples: they have no "
+				 "calls to measure; look at them with perf rvtrace report");
 	latency->places = places_create(view_session(latency->view));
 	if (!latency->places)
 		return -ENOMEM;
@@ -138,8 +138,8 @@ static int parse_options(struct latency_options *wanted, struct view_options *op
 		return cmd_error(-EINVAL, "%s: of which function? Give its name",
 				 wanted->slowest ? "--slowest" : "--over");
 	if (!err && wanted->symbol && wanted->own)
-		return cmd_error(-EINVAL, "--own: for all functions; of one, own time and instructions "
-				 "are shown anyway");
+		return cmd_error(-EINVAL, "--own: for all functions; of one, own time and "
+				 "instructions are shown anyway");
 	return err;
 }
 

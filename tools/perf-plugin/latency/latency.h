@@ -90,8 +90,8 @@ bool latency_wants(const struct latency_options *options, const struct call_func
 uint64_t latency_value(const struct call *call, enum latency_measure measure);
 
 /*
- * trees.c: decodes again, for the call trees of the slowest and of a median call, into .trees; calls
- * @over, unless it is NULL, for each call that took longer than the options say. 0 or -errno.
+ * trees.c: decodes again, for the call trees of the slowest and of a median call, into .trees;
+ * calls @over, unless it is NULL, for each call that took longer than the options say. 0 or -errno.
  */
 int latency_trees(struct latency *latency,
 		  void (*over)(struct latency *latency, const struct latency_call *call,

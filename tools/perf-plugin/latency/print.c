@@ -53,8 +53,8 @@ static void print_head(struct latency *latency)
 	view_print_losses(latency->view, stdout, "# ");
 	view_print_triggers(latency->view, stdout, "# ");
 	if (partial)
-		printf("# %" PRIu64 " more calls are left out: their beginning or their return was not "
-		       "seen, or flow was lost within\n", partial);
+		printf("# %" PRIu64 " more calls are left out: their beginning or their return was "
+		       "not seen, or flow was lost within\n", partial);
 	if (!latency->timed)
 		puts("# The trace has no time stamps: calls are measured in instructions, not in "
 		     "time.");
@@ -156,7 +156,8 @@ static void print_functions(const struct latency *latency)
 	uint64_t lines = 0;
 
 	printf("# Calls %s what they called. Tail: %s beyond the median, all calls together\n",
-	       latency->options->own ? "without" : "with", latency->timed ? "time" : "instructions");
+	       latency->options->own ? "without" : "with",
+	       latency->timed ? "time" : "instructions");
 	printf("#       Tail       Calls");
 	for (size_t i = 0; i < PERCENTS; i++)
 		printf(" %11s", percent_names[i]);

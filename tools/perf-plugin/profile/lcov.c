@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Coverage of a file's source, from how often each straight line of its code ran and each branch was
- * taken: lcov's tracefile.
+ * Coverage of a file's source, from how often each straight line of its code ran and each branch
+ * was taken: lcov's tracefile.
  */
 #include <elfutils/libdw.h>
 #include <errno.h>
@@ -100,8 +100,9 @@ static int add_function(struct lcov *lcov, Dwarf_Die *die)
 		return 0;
 	if (array_grow(&lcov->functions, lcov->n_functions))
 		return -ENOMEM;
-	lcov->functions[lcov->n_functions++] = (struct function){ file, name, line,
-								  executed_count(lcov->executed, addr) };
+	lcov->functions[lcov->n_functions++] = (struct function){
+		file, name, line, executed_count(lcov->executed, addr)
+	};
 	return 0;
 }
 

@@ -58,7 +58,8 @@ static int put(struct perfetto *perfetto, Perfetto__TracePacket *packet)
 	packet->has_trusted_packet_sequence_id = true;
 	packet->trusted_packet_sequence_id = SEQUENCE;
 	packet->has_sequence_flags = true;
-	packet->sequence_flags = PERFETTO__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_NEEDS_INCREMENTAL_STATE;
+	packet->sequence_flags =
+		PERFETTO__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_NEEDS_INCREMENTAL_STATE;
 	if (!perfetto->any)
 		packet->sequence_flags |=
 			PERFETTO__TRACE_PACKET__SEQUENCE_FLAGS__SEQ_INCREMENTAL_STATE_CLEARED;
@@ -230,8 +231,9 @@ static int put_switch(struct perfetto *perfetto, int32_t cpu, uint64_t time, int
 	return put_event(perfetto, track_of(TRACK_CPU, cpu), time, name);
 }
 
-static int perfetto_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
-			  struct rvt_callstack *stack, size_t ended)
+static int perfetto_after(void *ctx, struct rvt_hart_flow *hart,
+			  const struct rvt_transfer *transfer, struct rvt_callstack *stack,
+			  size_t ended)
 {
 	struct perfetto *perfetto = ctx;
 	int err = 0;

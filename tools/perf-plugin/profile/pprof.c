@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Instructions by calling context in pprof's format. Threads are labels; each function is a location
- * of its own, for costs are not told apart within one.
+ * Instructions by calling context in pprof's format. Threads are labels; each function is a
+ * location of its own, for costs are not told apart within one.
  */
 #include <errno.h>
 #include <search.h>

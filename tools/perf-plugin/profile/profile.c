@@ -76,7 +76,8 @@ const struct profile_format *profile_format(const char *name)
 			return &formats[i];
 	if (name)
 		cmd_error(0, "there is no format '%s'; formats: llvm, bolt, autofdo, clang, gcc, "
-			     "gcc15, lcov, counts, folded, svg, pprof, callgrind, chrome, perfetto", name);
+			     "gcc15, lcov, counts, folded, svg, pprof, callgrind, chrome, perfetto",
+			  name);
 	else
 		cmd_error(0, "which format? Give --format llvm, bolt, autofdo, clang, gcc, gcc15, "
 			     "lcov, counts, folded, svg, pprof, callgrind, chrome or perfetto");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * --control: another program says when to trace, by lines in a FIFO, as perf has it: enable, disable,
- * snapshot, stop, ping. Each that was carried out is answered by "ack" in a second FIFO.
+ * --control: another program says when to trace, by lines in a FIFO, as perf has it: enable,
+ * disable, snapshot, stop, ping. Each that was carried out is answered by "ack" in a second FIFO.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -96,8 +96,8 @@ static int obey(struct recorder *rec, const char *command)
 	} else if (!strcmp(command, "stop")) {
 		rec->stop = true;
 	} else if (strcmp(command, "ping")) {
-		cmd_warning("--control: '%s' is unknown; commands: enable, disable, snapshot, stop, "
-			    "ping", command);
+		cmd_warning("--control: '%s' is unknown; commands: enable, disable, snapshot, "
+			    "stop, ping", command);
 		return 0;
 	}
 	/* whoever does not read is not waited for */

@@ -152,8 +152,8 @@ static int decode(const char *path, struct decoded *decoded, char **error)
 
 static const char keep_next[] = "the decoder's parameters may not be this encoder's: 'perf rvtrace "
 	"list' shows them, 'dump' prints the messages of the recording";
-static const char empty_next[] = "look whether the sink's traced_bytes grow; if they do, its memory "
-	"may not be coherent with the harts (dma-noncoherent in the devicetree)";
+static const char empty_next[] = "look whether the sink's traced_bytes grow; if they do, its "
+	"memory may not be coherent with the harts (dma-noncoherent in the devicetree)";
 
 static const char slow_next[] = "what the encoder feeds is slower than the hart: ask for less (-e "
 	"rvtrace/window=.../, --filter), or for 'stall' where the encoder has it";
@@ -166,14 +166,15 @@ static bool compare(const char *name, const struct decoded *decoded)
 	while (i < n && i < decoded->n && decoded->at[i] == decoded->loop.start + 4 * order[i])
 		i++;
 	if (i == n && i == decoded->n)
-		doctor_tell(VERDICT_GOOD, name, NULL, "%zu instructions of a known loop were recorded "
-			    "and decoded as they were executed", n);
+		doctor_tell(VERDICT_GOOD, name, NULL, "%zu instructions of a known loop were "
+			    "recorded and decoded as they were executed", n);
 	else if (decoded->overflows)
-		doctor_tell(VERDICT_BAD, name, slow_next, "the encoder lost trace %u times: %zu of %zu "
-			    "instructions of a known loop were decoded", decoded->overflows,
+		doctor_tell(VERDICT_BAD, name, slow_next, "the encoder lost trace %u times: %zu of "
+			    "%zu instructions of a known loop were decoded", decoded->overflows,
 			    decoded->n, n);
 	else if (!decoded->n)
-		doctor_tell(VERDICT_BAD, name, empty_next, "nothing of a known loop is in the trace");
+		doctor_tell(VERDICT_BAD, name, empty_next,
+			    "nothing of a known loop is in the trace");
 	else
 		doctor_tell(VERDICT_BAD, name, keep_next, "a known loop of %zu instructions was "
 			    "decoded as %zu, and the first difference is at instruction %zu", n,
@@ -237,7 +238,8 @@ static void tell_watch(const struct watch *watch, const char *name, const char *
 	if (!told || watch->reads < MIN_CHANGES)
 		return;
 	if (!watch->changes) {
-		doctor_tell(VERDICT_BAD, name, "the clock of the encoder's timestamp unit may be off",
+		doctor_tell(VERDICT_BAD, name,
+			    "the clock of the encoder's timestamp unit may be off",
 			    "time stamps stand still");
 		return;
 	}
@@ -245,10 +247,11 @@ static void tell_watch(const struct watch *watch, const char *name, const char *
 		return;
 	rate = 2 * ticks / (longest + shortest);
 	/* On a busy machine a read takes its time: the rate is not known better than that. */
-	if (ticks / longest > told + told / RATE_PARTS || ticks / shortest < told - told / RATE_PARTS)
+	if (ticks / longest > told + told / RATE_PARTS ||
+	    ticks / shortest < told - told / RATE_PARTS)
 		doctor_tell(VERDICT_BAD, name, "rvtrace,timestamp-frequency in the devicetree says "
-			    "the rate", "time stamps run at %.3f MHz instead of %.3f MHz", rate / 1e6,
-			    told / 1e6);
+			    "the rate", "time stamps run at %.3f MHz instead of %.3f MHz",
+			    rate / 1e6, told / 1e6);
 	else
 		doctor_tell(VERDICT_GOOD, name, NULL, "time stamps run at %.3f MHz", rate / 1e6);
 }
@@ -325,7 +328,8 @@ static bool record_in(const char *dir, unsigned int cpu, const char *name, const
 		waitpid(pid, &status, 0);
 	if (!printed || status) {
 		why = last_line(errors);
-		doctor_tell(VERDICT_BAD, name, "'perf rvtrace record -v -e rvtrace//u -- true' says more",
+		doctor_tell(VERDICT_BAD, name,
+			    "'perf rvtrace record -v -e rvtrace//u -- true' says more",
 			    "it cannot be recorded%s%s", why && *why ? ": " : "", why ? why : "");
 		free(why);
 		return true;

@@ -44,8 +44,8 @@ static void check_nodes(const char *sysfs, size_t n_components)
 	nftw(tree, count_node, 8, FTW_PHYS);
 	free(tree);
 	if (n_nodes > n_components)
-		doctor_tell(VERDICT_BAD, "devicetree", "'dmesg | grep rvtrace' says what is wrong with "
-			    "them, /sys/kernel/debug/devices_deferred what they wait for",
+		doctor_tell(VERDICT_BAD, "devicetree", "'dmesg | grep rvtrace' says what is wrong "
+			    "with them, /sys/kernel/debug/devices_deferred what they wait for",
 			    "%u of %u trace components are not in use",
 			    n_nodes - (unsigned int)n_components, n_nodes);
 	else if (n_nodes)
@@ -106,10 +106,11 @@ static void check_encoder(const char *dir, const char *name)
 	doctor_tell(VERDICT_GOOD, name, NULL, "%s %s of cpu %s", protocol ? protocol : "?",
 		    version ? version : "?", cpu ? cpu : "?");
 	if (!mode || !strcmp(mode, "none"))
-		doctor_tell(VERDICT_NOTE, name, "order among cpus, and times, are those of AUX records "
-			    "only", "no time stamps");
+		doctor_tell(VERDICT_NOTE, name, "order among cpus, and times, are those of AUX "
+			    "records only", "no time stamps");
 	else if (!frequency || !strcmp(frequency, "0"))
-		doctor_tell(VERDICT_NOTE, name, "rvtrace,timestamp-frequency in the devicetree says it",
+		doctor_tell(VERDICT_NOTE, name,
+			    "rvtrace,timestamp-frequency in the devicetree says it",
 			    "time stamps (%s) at a rate that is not known", mode);
 	if (!has_word(features, "context"))
 		doctor_tell(VERDICT_NOTE, name, "threads are told by context switches, to about a "
@@ -131,8 +132,8 @@ static void check_ramsink(const char *dir, const char *name)
 		    memory && !strcmp(memory, "sram") ? "a memory of its own" : "system memory",
 		    access ? access : "?");
 	if (stops && !strcmp(stops, "0"))
-		doctor_tell(VERDICT_NOTE, name, "what it overwrites is flagged as lost; larger buffers "
-			    "(-m) make that rarer", "it cannot stop when it is full");
+		doctor_tell(VERDICT_NOTE, name, "what it overwrites is flagged as lost; larger "
+			    "buffers (-m) make that rarer", "it cannot stop when it is full");
 	free(memory);
 	free(access);
 	free(stops);
@@ -144,8 +145,9 @@ static void check_component(const char *dir)
 	char *type = read_text("%s/type", dir), *state = read_text("%s/state", dir);
 
 	if (state && !strcmp(state, "broken"))
-		doctor_tell(VERDICT_BAD, name, "its clock, reset or power domain may be off; 'dmesg | "
-			    "grep rvtrace' names what it did not answer", "it does not answer");
+		doctor_tell(VERDICT_BAD, name, "its clock, reset or power domain may be off; "
+			    "'dmesg | grep rvtrace' names what it did not answer",
+			    "it does not answer");
 	else if (!type)
 		doctor_tell(VERDICT_NOTE, name, NULL, "the driver does not say what it is");
 	else if (!strcmp(type, "encoder"))
@@ -155,8 +157,8 @@ static void check_component(const char *dir)
 	else if (!strcmp(type, "funnel"))
 		doctor_tell(VERDICT_GOOD, name, NULL, "merges the trace of several encoders");
 	else
-		doctor_tell(VERDICT_NOTE, name, "what a probe or another driver takes there is decoded "
-			    "by 'perf rvtrace decode'", "trace leaves the chip here");
+		doctor_tell(VERDICT_NOTE, name, "what a probe or another driver takes there is "
+			    "decoded by 'perf rvtrace decode'", "trace leaves the chip here");
 	free(type);
 	free(state);
 }
@@ -184,8 +186,8 @@ static void check_rights(void)
 	char *text = read_text("/proc/sys/kernel/perf_event_paranoid");
 
 	if (text && geteuid() && atoi(text) > PARANOID_USER)
-		doctor_tell(VERDICT_NOTE, "rights", "kernel.perf_event_paranoid is above 2: root, or "
-			    "CAP_PERFMON, records", "this user may not record");
+		doctor_tell(VERDICT_NOTE, "rights", "kernel.perf_event_paranoid is above 2: root, "
+			    "or CAP_PERFMON, records", "this user may not record");
 	free(text);
 }
 

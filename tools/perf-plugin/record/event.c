@@ -261,7 +261,8 @@ int event_take_aux_action(char *text, uint32_t *action, char **error)
 	*action = 0;
 	*error = NULL;
 	while (term && strncmp(term + 1, key, strlen(key)))
-		term = term[1 + term_length(term + 1)] == ',' ? term + 1 + term_length(term + 1) : NULL;
+		term = term[1 + term_length(term + 1)] == ',' ?
+		       term + 1 + term_length(term + 1) : NULL;
 	if (!term)
 		return 0;
 	value = ++term + strlen(key);

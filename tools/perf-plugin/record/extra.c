@@ -91,9 +91,9 @@ int record_explain_extra(const struct extra_event *extra, int err, pid_t tid, in
 	bool tracepoint = extra->attr.type == PERF_TYPE_TRACEPOINT;
 
 	if (extra->trigger && err != -EACCES && err != -EPERM)
-		return cmd_error(err, "'%s': the kernel cannot watch that on cpu %d: %s; it probes no "
-				 "instruction that it can neither copy nor do itself (fence, ecall, "
-				 "CSRs)", extra->name, cpu, strerror(-err));
+		return cmd_error(err, "'%s': the kernel cannot watch that on cpu %d: %s; it probes "
+				 "no instruction that it can neither copy nor do itself (fence, "
+				 "ecall, CSRs)", extra->name, cpu, strerror(-err));
 	if (tracepoint && (err == -EACCES || err == -EPERM))
 		return cmd_error(err, "'%s': not permitted: tracepoints need root, CAP_PERFMON, or "
 				 "kernel.perf_event_paranoid = -1", extra->name);

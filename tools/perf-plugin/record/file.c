@@ -45,8 +45,8 @@ static int put_auxtrace_info(struct recorder *rec, const struct rvt_perfdata_inf
 		return err;
 	if (n > (UINT16_MAX - sizeof(record)) / sizeof(*words)) {
 		free(words);
-		cmd_warning("--auxtrace-info: what there is to say of %zu encoders does not fit: perf "
-			    "cannot read this recording", info->n_cpus);
+		cmd_warning("--auxtrace-info: what there is to say of %zu encoders does not fit: "
+			    "perf cannot read this recording", info->n_cpus);
 		return 0;
 	}
 	record.header.size = sizeof(record) + n * sizeof(*words);

@@ -53,10 +53,10 @@ static bool is_riscv(void)
 
 	if (uname(&uts) || !strncmp(uts.machine, "riscv", strlen("riscv")))
 		return true;
-	cmd_error(0, "this is a %s, not a RISC-V machine: it has neither trace encoders (" RECORD_PMU
-		  "//) nor Control Transfer\n  Records (" RECORD_CTR_PMU "//). Record on the RISC-V "
-		  "machine, then copy the recording here: report, script, stat\n  and the others "
-		  "read it on any machine", uts.machine);
+	cmd_error(0, "this is a %s, not a RISC-V machine: it has neither trace encoders "
+		  "(" RECORD_PMU "//) nor Control Transfer\n  Records (" RECORD_CTR_PMU
+		  "//). Record on the RISC-V machine, then copy the recording here: report, "
+		  "script, stat\n  and the others read it on any machine", uts.machine);
 	return false;
 }
 
@@ -148,9 +148,10 @@ static bool harts_have_ctr(const char *sysfs)
 void record_tell_unused_ctr(const char *sysfs)
 {
 	if (harts_have_ctr(sysfs))
-		cmd_warning("the harts have Control Transfer Records (Ssctr in the devicetree), but "
-			    "there is no PMU '" RECORD_CTR_PMU "':\n  load its driver (modprobe "
-			    "riscv_ctr). If the kernel log says that no hart lets the kernel use "
-			    "them, firmware has to\n  set the state enables, which the kernel cannot: "
-			    "bits 54 (CTR; 55 in draft 0.1.4) and 60 (CSRIND) of mstateen0");
+		cmd_warning("the harts have Control Transfer Records (Ssctr in the devicetree), "
+			    "but there is no PMU '" RECORD_CTR_PMU "':\n  load its driver "
+			    "(modprobe riscv_ctr). If the kernel log says that no hart lets the "
+			    "kernel use them, firmware has to\n  set the state enables, which the "
+			    "kernel cannot: bits 54 (CTR; 55 in draft 0.1.4) and 60 (CSRIND) of "
+			    "mstateen0");
 }

@@ -17,20 +17,26 @@
 static const char help[] =
 "usage: perf rvtrace record [OPTIONS] [--] [COMMAND [ARGS]]\n"
 "Records control flow from the trace encoders of the harts into a perf.data file.\n\n"
-"  -e, --event EVENT     rvtrace/TERM=VALUE,.../MODIFIERS; terms: perf rvtrace list, modifiers: u, k,\n"
-"                        h; besides, with commas or more -e: cycles:u, sched:sched_switch, ...; in a\n"
+"  -e, --event EVENT     rvtrace/TERM=VALUE,.../MODIFIERS; terms: perf rvtrace list, "
+	"modifiers: u, k,\n"
+"                        h; besides, with commas or more -e: cycles:u, sched:sched_switch, ...; "
+	"in a\n"
 "                        group {rvtrace/aux-action=start-paused/,EVENT/aux-action=resume/,...}\n"
-"  -a, --all-cpus        all cpus; -C, --cpu LIST: some; with -G, --cgroup NAME: that group's tasks\n"
+"  -a, --all-cpus        all cpus; -C, --cpu LIST: some; with -G, --cgroup NAME: that group's "
+	"tasks\n"
 "  -p, --pid PID,...     running processes; -t, --tid TID,...: threads; -u, --uid USER: a user's\n"
 "      --switches HOW    with -a or -C, if the trace does not say who runs: bpf (the default) or\n"
 "                        perf tells it; command or PID,...: bpf, but of these processes only\n"
 "      --per-thread      a buffer for each thread, not cpu; -i, --no-inherit: no "
 	"children, threads\n"
-"  -c, --count N         riscv_ctr and -e besides: a sample every N events; -F, --freq N: a second\n"
+"  -c, --count N         riscv_ctr and -e besides: a sample every N events; -F, --freq N: a "
+	"second\n"
 "  -m, --mmap-pages D,T  sizes of the buffers for sideband and trace: pages, or 64K, 4M ...\n"
 "  -S, --snapshot[=e]    the newest trace only: at each SIGUSR2; or, and (e) at the end\n"
-"      --trigger WHEN    -S, and at sym:FUNCTION[:over=1ms], uprobe:FILE+OFFSET, signal:SEGV, exit!=0\n"
-"  -D, --delay MS        trace after so long (-1: when --control says so); --max-size SIZE: so much\n"
+"      --trigger WHEN    -S, and at sym:FUNCTION[:over=1ms], uprobe:FILE+OFFSET, signal:SEGV, "
+	"exit!=0\n"
+"  -D, --delay MS        trace after so long (-1: when --control says so); --max-size SIZE: so "
+	"much\n"
 "      --control fifo:COMMANDS[,ACKS]  enable, disable, snapshot, stop, ping: lines in a FIFO\n"
 "      --switch-output[=signal|SIZE|TIME]  the next file at SIGUSR2, each 100M, 10s ...\n"
 "      --filter FILTER   only some code: 'filter FUNCTION @ FILE', 'filter FUNCTION' (kernel),\n"
@@ -38,9 +44,12 @@ static const char help[] =
 	"stop G @ FILE'\n"
 "  -o, --output FILE     instead of perf.data; -q, --quiet; -v, --verbose: what was "
 	"chosen and why\n"
-"      --profile[=FORMAT]  write counts, not the trace (--keep FILE: that, too); of one --dso FILE\n"
-"  -z, --compression-level[=N]  zstd, 1 to 19 (1); --force: any protocol; --auxtrace-info: for perf\n"
-"      --no-code         no copy of kernel code; --copy-code auto|never|SIZE: of programs' in no file\n";
+"      --profile[=FORMAT]  write counts, not the trace (--keep FILE: that, too); of one --dso "
+	"FILE\n"
+"  -z, --compression-level[=N]  zstd, 1 to 19 (1); --force: any protocol; --auxtrace-info: for "
+	"perf\n"
+"      --no-code         no copy of kernel code; --copy-code auto|never|SIZE: of programs' in no "
+	"file\n";
 
 enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
        OPT_KEEP, OPT_SWITCHES, OPT_CONTROL, OPT_SWITCH_OUTPUT, OPT_MAX_SIZE,
@@ -289,7 +298,9 @@ static int parse_snapshot(struct record_options *options, const char *text)
 	return 0;
 }
 
-/* "100M": a number and, unless it is @bytes alone, one of the units B, K, M, G. False: it is none. */
+/*
+ * "100M": a number and, unless it is @bytes alone, one of the units B, K, M, G. False: it is none.
+ */
 static bool parse_bytes(const char *text, uint64_t *bytes)
 {
 	static const char units[] = "BKMG";
@@ -456,8 +467,8 @@ static int check_options(const struct record_options *options)
 		return cmd_error(-EINVAL, "--profile makes one file at the end: --switch-output "
 				 "and --max-size are for recordings");
 	if (options->auxtrace_info && (options->profile || options->level))
-		return cmd_error(-EINVAL, "--auxtrace-info is for perf, which reads no profiles and "
-				 "not the compressed trace of -z");
+		return cmd_error(-EINVAL, "--auxtrace-info is for perf, which reads no profiles "
+				 "and not the compressed trace of -z");
 	if (options->snapshot && options->switch_output > OUTPUT_BY_SIGNAL)
 		return cmd_error(-EINVAL, "--snapshot keeps the newest trace, and a file for each "
 				 "snapshot is --switch-output alone, without a size or time");
@@ -481,8 +492,8 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	};
 	if (!options->event)
 		return -ENOMEM;
-	while (!err && (c = getopt_long(argc, argv, "+e:aC:G:p:t:u:D:ic:F:m:o:qvhS::z::", long_options,
-					NULL)) >= 0)
+	while (!err && (c = getopt_long(argc, argv, "+e:aC:G:p:t:u:D:ic:F:m:o:qvhS::z::",
+					long_options, NULL)) >= 0)
 		err = take_option(options, c);
 	options->command = optind < argc ? argv + optind : NULL;
 	if (!options->output)

@@ -107,8 +107,8 @@ static bool in_hurry(const struct recorder *rec)
 }
 
 /*
- * Compressed pieces are padded on their own: none is larger than RVT_AUX_MAX_UNPACKED, and none goes
- * round the end of the ring.
+ * Compressed pieces are padded on their own: none is larger than RVT_AUX_MAX_UNPACKED, and none
+ * goes round the end of the ring.
  */
 static int write_packed(struct recorder *rec, struct ring *ring,
 			struct rvt_record_auxtrace *record, uint64_t head, bool last)
@@ -198,8 +198,8 @@ int record_drain(struct recorder *rec, bool last)
 }
 
 /*
- * What a snapshot is for are the newest bytes. Those that drain_aux() leaves for the next time may be
- * gone then, so they are written now, behind some that the file has already.
+ * What a snapshot is for are the newest bytes. Those that drain_aux() leaves for the next time may
+ * be gone then, so they are written now, behind some that the file has already.
  */
 static int drain_newest(struct recorder *rec, unsigned int n, bool last)
 {

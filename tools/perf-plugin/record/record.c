@@ -278,7 +278,8 @@ static int finish(struct recorder *rec)
 	uint64_t bytes = 0;
 	int err = end_recording(rec);
 
-	if (!err && rec->writer && rec->options.snapshot && rec->snapshots && !rec->file_snapshots) {
+	if (!err && rec->writer && rec->options.snapshot && rec->snapshots &&
+	    !rec->file_snapshots) {
 		/* the file that was begun behind the last snapshot */
 		rvt_perfdata_abandon(rec->writer);
 		rec->writer = NULL;
@@ -358,7 +359,9 @@ static void end_with_perf(void)
 	free(comm);
 }
 
-/* The recorder runs as soon as a trigger wakes it, where it may. Its children do not inherit that. */
+/*
+ * The recorder runs as soon as a trigger wakes it, where it may. Its children do not inherit that.
+ */
 static void hurry(void)
 {
 	const struct sched_param param = { .sched_priority = 1 };
@@ -425,7 +428,8 @@ static int record(struct recorder *rec, struct child *child)
 
 int cmd_record(int argc, char **argv)
 {
-	struct recorder rec = { .argc = argc, .argv = argv, .cgroup = -1, .commands = { .in = -1, .ack = -1 } };
+	struct recorder rec = { .argc = argc, .argv = argv, .cgroup = -1,
+				.commands = { .in = -1, .ack = -1 } };
 	struct child child = { 0 };
 	int err;
 

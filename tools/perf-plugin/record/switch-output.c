@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * --switch-output: one file after another, each complete. Tracing pauses while files change, so that
- * each begins and ends with whole messages, and what ran meanwhile is in none of them.
+ * --switch-output: one file after another, each complete. Tracing pauses while files change, so
+ * that each begins and ends with whole messages, and what ran meanwhile is in none of them.
  */
 #include <errno.h>
 #include <stdio.h>

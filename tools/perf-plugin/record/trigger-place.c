@@ -121,10 +121,11 @@ static int find_file(const struct recorder *rec, const struct trigger *trigger, 
 	*path = NULL;
 	if (!found && trigger->file)
 		return cmd_error(-ENOENT, "--trigger '%s': no library '%s' is mapped or in the "
-				 "system's directories; give its path", trigger->spec, trigger->file);
+				 "system's directories; give its path", trigger->spec,
+				 trigger->file);
 	if (!found)
-		return cmd_error(-ENOENT, "--trigger '%s': of which program? With neither a command "
-				 "nor -p: sym:FILE:FUNCTION", trigger->spec);
+		return cmd_error(-ENOENT, "--trigger '%s': of which program? With neither a "
+				 "command nor -p: sym:FILE:FUNCTION", trigger->spec);
 	*path = realpath(found, NULL);
 	if (!*path)
 		cmd_error(-errno, "--trigger '%s': %s: %s", trigger->spec, found, strerror(errno));
@@ -138,7 +139,8 @@ static int explain_choice(struct rvt_symbols *symbols, const struct trigger *tri
 {
 	struct rvt_named found;
 
-	cmd_error(0, "--trigger '%s': %s has several of that name; give one of", trigger->spec, path);
+	cmd_error(0, "--trigger '%s': %s has several of that name; give one of", trigger->spec,
+		  path);
 	for (size_t n = 0; rvt_symbols_nth(symbols, path, trigger->function, n, &found); n++)
 		fprintf(stderr, "  uprobe:%s+0x%" PRIx64 " (%s)\n", path, found.offset,
 			found.global ? "global" : "local");
@@ -175,8 +177,8 @@ int trigger_find(const struct recorder *rec, const struct trigger *trigger, char
 	if (!err && trigger->function)
 		err = find_function(trigger, *path, offset);
 	if (!err && strpbrk(*path, " \t\n"))
-		err = cmd_error(-EINVAL, "--trigger '%s': the kernel takes no blanks in the name of "
-				"%s; give a link to it", trigger->spec, *path);
+		err = cmd_error(-EINVAL, "--trigger '%s': the kernel takes no blanks in the name "
+				"of %s; give a link to it", trigger->spec, *path);
 	if (err) {
 		free(*path);
 		*path = NULL;

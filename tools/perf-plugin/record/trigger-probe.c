@@ -89,7 +89,8 @@ static int add_event(struct recorder *rec, size_t n, const char *name, const cha
 	int err;
 
 	snprintf(system, sizeof(system), "%.*s", (int)strcspn(name, ":"), name);
-	err = tracepoint_add(rec->options.tracefs, system, strchr(name, ':') + 1, &attr, list, &error);
+	err = tracepoint_add(rec->options.tracefs, system, strchr(name, ':') + 1, &attr, list,
+			     &error);
 	if (err) {
 		cmd_error(err, "--trigger '%s': %s", trigger->spec, error ? error : strerror(-err));
 		free(error);

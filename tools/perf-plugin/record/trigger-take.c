@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Triggers while a recording runs: their samples wake the recorder, which stops the trace before it
- * does anything else. After a snapshot a trigger's events are off for some time; others count on, so
- * that it can be told how often it has happened.
+ * does anything else. After a snapshot a trigger's events are off for some time; others count on,
+ * so that it can be told how often it has happened.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -35,8 +35,8 @@ static struct trigger *get_trigger(const struct recorder *rec, unsigned int numb
 
 /* ---- events that count ---- */
 
-static int open_counter(struct trigger *trigger, const struct perf_event_attr *attr, int tid, int cpu,
-			const char *filter)
+static int open_counter(struct trigger *trigger, const struct perf_event_attr *attr, int tid,
+			int cpu, const char *filter)
 {
 	int fd = syscall(SYS_perf_event_open, attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -102,7 +102,9 @@ int triggers_measure(struct recorder *rec)
 	for (size_t i = 0; i < rec->options.triggers.n && !err; i++) {
 		struct trigger *trigger = &rec->options.triggers.triggers[i];
 
-		/* one event of each probe stands for all: the first counts ends, the second entries */
+		/*
+		 * one event of each probe stands for all: the first counts ends, the second entries
+		 */
 		if (trigger->over_ns)
 			err = trigger->n_counters < 2 ? -ESRCH :
 				trigger_measure(trigger, trigger->counters[1],
@@ -276,11 +278,12 @@ void triggers_summarize(const struct recorder *rec)
 
 		all += trigger->snapshots;
 		if (times > trigger->snapshots && !rec->options.quiet)
-			fprintf(stderr, "[ perf rvtrace record: trigger %s: %" PRIu64 " more times made "
-					"no snapshot of their own (every=%s) ]\n", trigger->spec,
-				times - trigger->snapshots,
+			fprintf(stderr, "[ perf rvtrace record: trigger %s: %" PRIu64 " more times "
+					"made no snapshot of their own (every=%s) ]\n",
+				trigger->spec, times - trigger->snapshots,
 				duration_text(trigger->every_ns, every));
 	}
 	if (rec->options.triggers.n && !all)
-		cmd_warning("no trigger has happened: what there is of the trace is that of the end");
+		cmd_warning("no trigger has happened: what there is of the trace is that of "
+			    "the end");
 }

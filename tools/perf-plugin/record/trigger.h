@@ -33,7 +33,8 @@ struct trigger {
 	char *file;		/* CODE: malloc'd; NULL: the program */
 	char *function;		/* CODE: malloc'd; NULL: .offset is in the file */
 	uint64_t offset;	/* from the beginning of the function or file */
-	uint64_t over_ns;	/* CODE: at the end of calls that took so long; 0: at the beginning */
+	/* CODE: at the end of calls that took so long; 0: at the beginning */
+	uint64_t over_ns;
 	uint64_t every_ns;	/* after a snapshot it is not looked for so long */
 	int signal;		/* SIGNAL */
 	/* while it records */
@@ -52,7 +53,9 @@ struct trigger_list {
 	size_t n;
 };
 
-/* Adds the trigger that @spec, which stays the caller's, describes. 0, or -errno after a message. */
+/*
+ * Adds the trigger that @spec, which stays the caller's, describes. 0, or -errno after a message.
+ */
 int trigger_parse(struct trigger_list *list, const char *spec);
 void trigger_list_clear(struct trigger_list *list);
 /* Closes its events and its BPF program. */
@@ -61,7 +64,9 @@ void trigger_close(struct trigger *trigger);
 struct recorder;
 struct extra_event;
 
-/* trigger-place.c: the file of a CODE trigger and the offset in it. 0, or -errno after a message. */
+/*
+ * trigger-place.c: the file of a CODE trigger and the offset in it. 0, or -errno after a message.
+ */
 int trigger_find(const struct recorder *rec, const struct trigger *trigger, char **path,
 		 uint64_t *offset);
 
@@ -76,8 +81,9 @@ int triggers_place(struct recorder *rec);
 void triggers_close(struct recorder *rec);
 
 /*
- * trigger-over.c: @entry and @ends are events of the probes where the trigger's calls begin and end;
- * from now on an end is told only when the call took long enough. 0, or -errno after a message.
+ * trigger-over.c: @entry and @ends are events of the probes where the trigger's calls begin and
+ * end; from now on an end is told only when the call took long enough. 0, or -errno after a
+ * message.
  */
 int trigger_measure(struct trigger *trigger, int entry, int ends);
 void trigger_stop_measuring(struct trigger *trigger);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Code that runs in place of probed instructions. The kernel copies the instruction into a slot of a
- * page of the process, [uprobes], with an ebreak behind it; the first slot is where probed functions
- * return to. What a slot has held cannot be read later, but where all probes are on one instruction,
- * or on some that are equally long and go on to the next, all slots are alike to a decoder.
+ * Code that runs in place of probed instructions. The kernel copies the instruction into a slot of
+ * a page of the process, [uprobes], with an ebreak behind it; the first slot is where probed
+ * functions return to. What a slot has held cannot be read later, but where all probes are on one
+ * instruction, or on some that are equally long and go on to the next, all slots are alike to a
+ * decoder.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,7 +59,8 @@ static uint32_t read_probed(const char *line, uint8_t code[MAX_INSN_BYTES])
 void record_copy_uprobes(const struct recorder *rec, struct code_list *list)
 {
 	const struct rvt_code what = { .kind = RVT_CODE_UPROBES, .name = "[uprobes]" };
-	char *text = rec->options.tracefs ? read_text("%s/uprobe_events", rec->options.tracefs) : NULL;
+	char *text = !rec->options.tracefs ? NULL :
+		     read_text("%s/uprobe_events", rec->options.tracefs);
 	char *rest = text, *line;
 	uint8_t page[PAGE_BYTES] = { 0 }, code[MAX_INSN_BYTES], slot[MAX_INSN_BYTES];
 	uint32_t len = 0;
@@ -80,8 +82,8 @@ void record_copy_uprobes(const struct recorder *rec, struct code_list *list)
 	free(text);
 	if (!alike)
 		cmd_warning("probes are on instructions of 2 and of 4 bytes: each time that one is "
-			    "reached, the copy of its\n  instruction, which runs in its place, cannot "
-			    "be decoded");
+			    "reached, the copy of its\n  instruction, which runs in its place, "
+			    "cannot be decoded");
 	memcpy(page, c_ebreak, sizeof(c_ebreak));
 	for (size_t at = SLOT_BYTES; alike && len && at < PAGE_BYTES; at += SLOT_BYTES) {
 		memcpy(page + at, slot, len);

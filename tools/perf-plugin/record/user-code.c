@@ -88,8 +88,8 @@ void record_end_user_code(struct recorder *rec)
 		return;
 	cmd_info("%llu bytes of code of programs were copied", budget.used);
 	if (budget.refused)
-		cmd_warning("not all code of programs that is in no file was copied, but %llu bytes "
-			    "of it: --copy-code=SIZE\n  sets how much may be", budget.used);
+		cmd_warning("not all code of programs that is in no file was copied, but %llu "
+			    "bytes of it: --copy-code=SIZE\n  sets how much may be", budget.used);
 }
 #else
 static const char *load_or_say_why(struct recorder *rec)

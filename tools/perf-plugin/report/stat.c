@@ -265,8 +265,8 @@ static void print_stream(const struct counts *counts, const struct rvt_session_t
 	if (stats->session.truncated || stats->session.partial || stats->session.collisions ||
 	    stats->stream.lost_reports)
 		printf("lost: %" PRIu64 " AUX records truncated, %" PRIu64 " partial, %" PRIu64
-		       " collisions; %" PRIu64 " gaps reported in the trace\n", stats->session.truncated,
-		       stats->session.partial, stats->session.collisions,
+		       " collisions; %" PRIu64 " gaps reported in the trace\n",
+		       stats->session.truncated, stats->session.partial, stats->session.collisions,
 		       stats->stream.lost_reports);
 	if (stats->session.truncated)
 		printf("a larger second number of record's -m, like -m ,64M, or :u helps against "
@@ -295,8 +295,9 @@ static void print_counts(struct counts *counts)
 	if (stats.session.missing_bytes)
 		count_stored(counts);
 	if (!counts->json)
-		printf("%scpu      trace bytes   instructions  bits/insn      traps     gaps     lost    "
-	       "seconds       MB/s%s\n", color_begin(COLOR_TITLE), color_end(COLOR_TITLE));
+		printf("%scpu      trace bytes   instructions  bits/insn      traps     gaps     "
+		       "lost    seconds       MB/s%s\n", color_begin(COLOR_TITLE),
+		       color_end(COLOR_TITLE));
 	for (int i = 0; i < MAX_CPUS; i++) {
 		struct cpu_counts *cpu = &counts->cpus[i];
 		char name[16];

@@ -49,7 +49,8 @@ static int unknown_field(const char *name)
 			return cmd_error(-EINVAL, "a trace has no field '%s'", name);
 	return cmd_error(-EINVAL, "there is no field '%s'; fields: comm, pid, tid, cpu, time, "
 			 "event, period, flags, callindent,\n  ip, sym, symoff, dso, addr, insn, "
-			 "insnlen, disasm, srcline, ipc, brstack, brstacksym, brstackoff, data", name);
+			 "insnlen, disasm, srcline, ipc, brstack, brstacksym, brstackoff, data",
+			 name);
 }
 
 int script_parse_fields(const char *text, unsigned int *fields)

@@ -226,7 +226,8 @@ static int insn_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 			if (j < runs[i].first)
 				continue;
 			hart->time = rvt_hart_time(hart, told++);
-			if (!view_wants(script->view, hart) || !script_wants(script, hart, sample.ip) ||
+			if (!view_wants(script->view, hart) ||
+			    !script_wants(script, hart, sample.ip) ||
 			    script_skips(script))
 				continue;
 			if (script->fields & (FIELD_INSN | FIELD_DISASM) && hart->space &&
@@ -264,7 +265,8 @@ static int text_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	if (event->type != RVT_EVENT_LOST)
 		return 0;
 	script->errors++;
-	if (script->mode == MODE_INSNS || script->mode == MODE_DATA)	/* else transfers take note of it */
+	/* else transfers take note of it */
+	if (script->mode == MODE_INSNS || script->mode == MODE_DATA)
 		view_lost(script->view, hart, event);
 	if (view_wants(script->view, hart) && itrace_wants_error(&script->itrace, event))
 		print_error(script, hart, event);

@@ -42,7 +42,8 @@ enum {
 
 #define SCRIPT_CPUS 4096	/* those beyond count as the first */
 
-enum script_mode { MODE_ITRACE, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC, MODE_DATA };
+enum script_mode { MODE_ITRACE, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC,
+		   MODE_DATA };
 
 /* Instructions and cycles between two time stamps of one cpu, for -F ipc. */
 struct pace {

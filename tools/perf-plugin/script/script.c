@@ -37,8 +37,8 @@ VIEW_HELP;
 #define PART_BRANCHES (64u << 10)
 #define PART_INSNS (16u << 10)
 
-enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_DATA, OPT_BY_CPU, OPT_MAX,
-       OPT_ITRACE, OPT_JSON, OPT_DSOS, OPT_CLOCK, OPT_GRAPH, OPT_JOBS, OPT_NOTHING };
+enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_DATA, OPT_BY_CPU,
+       OPT_MAX, OPT_ITRACE, OPT_JSON, OPT_DSOS, OPT_CLOCK, OPT_GRAPH, OPT_JOBS, OPT_NOTHING };
 
 static const struct option long_options[] = {
 	{ "insn-trace", optional_argument, NULL, OPT_INSNS },
@@ -285,7 +285,8 @@ int cmd_script(int argc, char **argv)
 				 "perf rvtrace inject --itrace=... does that, and perf script "
 				 "reads its output");
 	if (script.json && script.mode == MODE_RAW_PC)
-		return cmd_error(1, "--raw-pc and --json are two forms of output: give one of them");
+		return cmd_error(1, "--raw-pc and --json are two forms of output: "
+				 "give one of them");
 	if (script.json && json_supported())
 		return 1;
 	if (choose_fields(&script, options.insn_format, options.fields) ||

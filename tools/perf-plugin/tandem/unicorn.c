@@ -54,8 +54,8 @@ const struct tandem_correction *tandem_unicorn_correction(const void *ctx)
 #define CODE_CACHE 65536u
 #define HINTS 4u
 /*
- * Unicorn 2.0.1 crashes when its buffer of translated code, 1 GiB, has been full: it is started anew
- * before. It translates up to 512 instructions ahead, which take up to 40 KiB.
+ * Unicorn 2.0.1 crashes when its buffer of translated code, 1 GiB, has been full: it is started
+ * anew before. It translates up to 512 instructions ahead, which take up to 40 KiB.
  */
 #define MAX_TRANSLATIONS (1u << 14)
 /* A page of no physical memory. */

@@ -90,13 +90,14 @@ void rvt_callstack_destroy(struct rvt_callstack *stack)
 
 int rvt_callstack_call(struct rvt_callstack *stack, uint64_t from, uint64_t back, uint64_t to)
 {
-	return rvt_callstack_push(stack, &(struct rvt_frame){ .from = from, .back = back, .to = to });
+	return rvt_callstack_push(stack, &(struct rvt_frame){ .from = from, .back = back,
+							      .to = to });
 }
 
 int rvt_callstack_trap(struct rvt_callstack *stack, uint64_t epc, uint64_t handler)
 {
-	return rvt_callstack_push(stack, &(struct rvt_frame){ .from = epc, .back = epc, .to = handler,
-							  .trap = true });
+	return rvt_callstack_push(stack, &(struct rvt_frame){ .from = epc, .back = epc,
+							      .to = handler, .trap = true });
 }
 
 static struct seen_return *seen_set(struct rvt_callstack *stack, uint64_t to)
@@ -317,7 +318,9 @@ size_t rvt_callstack_jump(struct rvt_callstack *stack, uint64_t from, uint64_t t
 
 /* ---- traps ---- */
 
-/* Whether what was interrupted at @epc goes on at @pc; after ecall and ebreak that is behind them. */
+/*
+ * Whether what was interrupted at @epc goes on at @pc; after ecall and ebreak that is behind them.
+ */
 static bool goes_on(uint64_t epc, uint64_t pc)
 {
 	return pc - epc <= MAX_TRAPPED_BYTES;

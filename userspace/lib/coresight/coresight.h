@@ -14,9 +14,9 @@
  * RVT_FRAMING_CORESIGHT. @create makes the stream of one id: as rvt_stream_create(), with
  * parameters that say RVT_FRAMING_NONE.
  *
- * Sources of different ids are told one after the other, for some frames at a time: offsets of events
- * are those in the recording. It is not cut into slices. rvt_stream_feed_part() ends behind the
- * frame in which rvt_stream_pause() was called.
+ * Sources of different ids are told one after the other, for some frames at a time: offsets of
+ * events are those in the recording. It is not cut into slices. rvt_stream_feed_part() ends behind
+ * the frame in which rvt_stream_pause() was called.
  */
 int rvt_coresight_stream_create(const struct rvt_params *params, const struct rvt_stream_ops *ops,
 				int (*create)(const struct rvt_params *params,

@@ -262,8 +262,8 @@ static void push_byte(struct rvt_coresight_frames *frames)
 /* ---- the fast path: whole frames of one source ---- */
 
 /*
- * split_frame - which even bytes of the frame are ids: bit 2 * n for byte 2 * n. @bytes: gets its 15
- * bytes as if all were data, and one more of no meaning.
+ * split_frame - which even bytes of the frame are ids: bit 2 * n for byte 2 * n. @bytes: gets its
+ * 15 bytes as if all were data, and one more of no meaning.
  */
 #ifdef __SSE2__
 static inline unsigned int split_frame(const uint8_t *frame, uint8_t *bytes)
@@ -496,7 +496,8 @@ static bool take_queue(struct rvt_coresight_frames *frames)
 
 		if (!fits(frames, frames->queue_ids[i]))
 			return false;
-		while (i + n < frames->queue_len && frames->queue_ids[i + n] == frames->queue_ids[i] &&
+		while (i + n < frames->queue_len &&
+		       frames->queue_ids[i + n] == frames->queue_ids[i] &&
 		       frames->queue_offsets[i + n] == frames->queue_offsets[i] + n)
 			n++;
 		memcpy(frames->bytes + frames->len, frames->queue + i, n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Streams in CoreSight frames. Bytes of an id are collected from a group of frames, and then decoded
- * in one go by a stream of their own, in which they have offsets of their own.
+ * Streams in CoreSight frames. Bytes of an id are collected from a group of frames, and then
+ * decoded in one go by a stream of their own, in which they have offsets of their own.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -49,7 +49,8 @@ struct coresight_stream {
 	struct rvt_coresight_frames frames;
 	struct channel *channels[RVT_CORESIGHT_N_IDS];	/* NULL: not seen */
 	size_t unused;			/* see struct rvt_protocol_ops */
-	bool amid;			/* bytes of an id that comes first may begin amid a message */
+	/* bytes of an id that comes first may begin amid a message */
+	bool amid;
 	bool quiet;			/* what streams of ids tell of a loss was told */
 	uint64_t errors, lost_reports;
 	int result;			/* not 0: what a call-back returned, or -errno */

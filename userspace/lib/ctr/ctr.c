@@ -77,7 +77,8 @@ static bool is_sound(const struct rvtrace_ctr_sample *head, size_t left)
 	return head->magic == RVTRACE_CTR_MAGIC && head->version &&
 		head->header_bytes >= sizeof(*head) && !(head->header_bytes & 7) &&
 		head->entry_bytes >= sizeof(struct rvtrace_ctr_entry) && !(head->entry_bytes & 7) &&
-		head->nr <= MAX_ENTRIES && head->bytes <= left && head->bytes <= RVT_CTR_MAX_BYTES &&
+		head->nr <= MAX_ENTRIES && head->bytes <= left &&
+		head->bytes <= RVT_CTR_MAX_BYTES &&
 		head->bytes == head->header_bytes + (uint32_t)head->nr * head->entry_bytes;
 }
 

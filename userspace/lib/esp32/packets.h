@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * How the encoder of ESP32-C6 and H2 writes E-Trace packets to memory (Technical Reference Manual of
- * the ESP32-C6, "RISC-V Trace Encoder"): a byte with the length of all, two with an index that counts
- * packets, then the payload. Zeros are between packets, 14 of them behind every 128. Makes a stream of
- * the standard encapsulation of them. Internal to librvtrace.
+ * How the encoder of ESP32-C6 and H2 writes E-Trace packets to memory (Technical Reference Manual
+ * of the ESP32-C6, "RISC-V Trace Encoder"): a byte with the length of all, two with an index that
+ * counts packets, then the payload. Zeros are between packets, 14 of them behind every 128. Makes a
+ * stream of the standard encapsulation of them. Internal to librvtrace.
  */
 #ifndef RVTRACE_ESP32_PACKETS_H
 #define RVTRACE_ESP32_PACKETS_H

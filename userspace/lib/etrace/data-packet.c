@@ -123,7 +123,8 @@ static unsigned int width_bits(const struct rvt_params *p, unsigned int width)
 }
 
 /* Failures are operations of their own only where no values are sent. */
-static uint32_t legal(const struct rvt_params *p, unsigned int kind, const struct rvt_etrace_use *use)
+static uint32_t legal(const struct rvt_params *p, unsigned int kind,
+		      const struct rvt_etrace_use *use)
 {
 	if (kind != RVT_ETRACE_DATA_ATOMIC || !has_value(p))
 		return use->match;

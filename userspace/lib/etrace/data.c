@@ -247,7 +247,8 @@ static int take_response(struct rvt_etrace_data *data, struct rvt_etrace_codec *
 	if (!request)
 		return -ENOMEM;
 	a = *request;
-	lost = !a.size || (!a.address_valid && !(codec->params.options & RVT_OPT_DATA_NO_ADDRESS)) ||
+	lost = !a.size ||
+	       (!a.address_valid && !(codec->params.options & RVT_OPT_DATA_NO_ADDRESS)) ||
 	       (a.kind == RVT_ACCESS_ATOMIC && !a.operand_valid);
 	request->size = 0;
 	codec->request_size[msg->field[RVT_ETRACE_F_LRID]] = 0;

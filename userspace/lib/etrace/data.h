@@ -38,8 +38,8 @@ typedef int (*rvt_etrace_access)(void *ctx, const struct rvt_access *access);
 void rvt_etrace_data_fini(struct rvt_etrace_data *data);
 /*
  * rvt_etrace_data_packet - a te_data packet. Calls @access for each access that it completes.
- * Notes in @codec what later packets look like. *@wrong: what is wrong with it (a sentence, static),
- * or NULL. Returns 0, -ENOMEM, or what @access returned.
+ * Notes in @codec what later packets look like. *@wrong: what is wrong with it (a sentence,
+ * static), or NULL. Returns 0, -ENOMEM, or what @access returned.
  */
 int rvt_etrace_data_packet(struct rvt_etrace_data *data, struct rvt_etrace_codec *codec,
 			   const struct rvt_etrace_msg *msg, rvt_etrace_access access, void *ctx,

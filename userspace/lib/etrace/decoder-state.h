@@ -292,7 +292,9 @@ int rvt_etrace_replay(struct rvt_etrace_decoder *dec, struct rvt_etrace_frames *
 int rvt_etrace_decoder_resize(struct rvt_etrace_decoder *dec);
 /* A synchronisation packet was reached. @start: it begins a trace. */
 void rvt_etrace_decoder_sync(struct rvt_etrace_decoder *dec, bool start);
-/* Where the jump target cache has an uninferable jump at @jump_pc to @target; and notes it there. */
+/*
+ * Where the jump target cache has an uninferable jump at @jump_pc to @target; and notes it there.
+ */
 unsigned int rvt_etrace_cache_number(const struct rvt_etrace_decoder *dec, uint64_t jump_pc,
 				     uint64_t target);
 void rvt_etrace_cache_note(struct rvt_etrace_decoder *dec, uint64_t jump_pc, uint64_t target,

@@ -208,12 +208,14 @@ static enum rvt_etrace_read report_hunt(struct rvt_etrace_frames *frames)
 ssize_t rvt_etrace_frames_boundary(const struct rvt_etrace_frames *frames, const uint8_t *bytes,
 				   size_t len, unsigned int sure)
 {
-	const uint64_t any = (UINT64_C(1) << frame_length(frames, EXTEND | RVT_ETRACE_LENGTH_BITS)) - 1;
+	const unsigned int longest = frame_length(frames, EXTEND | RVT_ETRACE_LENGTH_BITS);
+	const uint64_t any = (UINT64_C(1) << longest) - 1;
 	uint64_t chains = any;
 	unsigned int alone = 0;
 
 	for (size_t pos = 0; pos < len; pos++, chains = chains >> 1 ?: any) {
-		unsigned int n = rvt_etrace_is_null(bytes[pos]) ? 1 : frame_length(frames, bytes[pos]);
+		unsigned int n = rvt_etrace_is_null(bytes[pos]) ? 1 :
+				 frame_length(frames, bytes[pos]);
 
 		if (!(chains & 1))
 			continue;

@@ -148,7 +148,8 @@ int rvt_etrace_codec_update(struct rvt_etrace_codec *codec)
 
 static bool data_in_range(const struct rvt_params *p)
 {
-	const unsigned int width = p->data_width_p, neither = RVT_OPT_DATA_NO_ADDRESS | RVT_OPT_DATA_NO_VALUE;
+	const unsigned int width = p->data_width_p;
+	const unsigned int neither = RVT_OPT_DATA_NO_ADDRESS | RVT_OPT_DATA_NO_VALUE;
 
 	if (p->n_doptions > RVT_MAX_IOPTIONS)
 		return false;
@@ -445,7 +446,8 @@ static bool read_plain_cache(const struct rvt_etrace_codec *codec, __int128 bits
 		.kind = branches ? RVT_ETRACE_CACHE_BRANCHES : RVT_ETRACE_CACHE,
 		.n_outcomes = branches,
 		.taken = ~(uint64_t)(bits >> map_at) & rvt_etrace_mask(branches),
-		.address = (uint64_t)bits >> (2 + p->f0s_width_p) & rvt_etrace_mask(p->cache_size_p),
+		.address = (uint64_t)bits >> (2 + p->f0s_width_p) &
+			   rvt_etrace_mask(p->cache_size_p),
 	};
 	/* What comes behind the map is coded as differences. */
 	return is_sign(bits, map_at + map_bits - 1);

@@ -111,7 +111,8 @@ struct rvt_etrace_plain {
 	enum rvt_etrace_kind kind;
 	unsigned int n_outcomes;
 	uint64_t taken;			/* bit 0 is the first outcome */
-	uint64_t address;		/* as in msg->field[RVT_ETRACE_F_ADDRESS]; CACHE: the index */
+	/* as in msg->field[RVT_ETRACE_F_ADDRESS]; CACHE: the index */
+	uint64_t address;
 };
 
 /*

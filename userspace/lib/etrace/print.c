@@ -240,8 +240,8 @@ static void text_packet(struct etrace_dump *dump, const struct source *source,
 _Static_assert(RVT_ETRACE_MAX_FRAME_BYTES <= RVT_DUMP_MAX_BYTES, "a message fits");
 
 #ifdef HAVE_JSON
-static void json_flag(struct json_object *line, const struct rvt_etrace_msg *msg, enum rvt_etrace_field field,
-		      const char *name, bool flag)
+static void json_flag(struct json_object *line, const struct rvt_etrace_msg *msg,
+		      enum rvt_etrace_field field, const char *name, bool flag)
 {
 	if (rvt_etrace_has(msg, field))
 		json_add(line, name, json_object_new_boolean(flag));
@@ -275,8 +275,8 @@ static void json_packet(struct etrace_dump *dump, const struct source *source,
 	const struct rvt_etrace_use *use;
 	unsigned int pos = 0;
 
-	json_add(line, "message", json_object_new_string(msg->present ?
-							 rvt_etrace_kind_name(msg->kind) : "other"));
+	json_add(line, "message",
+		 json_object_new_string(msg->present ? rvt_etrace_kind_name(msg->kind) : "other"));
 	json_add(line, "flow", json_object_new_int(msg->flow));
 	if (dump->base.atid)
 		json_add(line, "atid", json_object_new_int(dump->base.atid));

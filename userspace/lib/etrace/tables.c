@@ -85,8 +85,8 @@ static const struct rvt_etrace_format formats_2_0_5[] = {
 };
 
 /*
- * ESP32-C6 (Technical Reference Manual, "RISC-V Trace Encoder"): no thaddr, a tval for interrupts as
- * well, and a support packet without mode and options.
+ * ESP32-C6 (Technical Reference Manual, "RISC-V Trace Encoder"): no thaddr, a tval for interrupts
+ * as well, and a support packet without mode and options.
  */
 static const struct rvt_etrace_format formats_esp32[] = {
 	PACKET(ADDRESS, FMT(2), ADDRESS_TAIL),

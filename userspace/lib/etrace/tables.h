@@ -37,7 +37,8 @@ enum rvt_etrace_width {
 	RVT_ETRACE_W_LRID,
 	RVT_ETRACE_W_DIFF,	/* 2 with address and value, 1 with address, else as DIFF_VALUE */
 	RVT_ETRACE_W_DIFF_VALUE, /* 1 or 2: data_compression */
-	RVT_ETRACE_W_DIFF_REQUEST, /* of split atomic operations: as DIFF_VALUE, 2 with the extension */
+	/* of split atomic operations: as DIFF_VALUE, 2 with the extension */
+	RVT_ETRACE_W_DIFF_REQUEST,
 	RVT_ETRACE_W_DIFF_CSR,	/* as DIFF_VALUE, 1 without values */
 	RVT_ETRACE_W_CSR_LEN,	/* 2 or 3, by XLEN */
 	RVT_ETRACE_W_DADDRESS,	/* daddress_width_p */

@@ -58,7 +58,10 @@ struct rvt_offset_map {
 	uint64_t (*find)(const void *ctx, uint64_t offset);
 };
 
-/* Events that are told from now on have the offset that @map, which must live on, finds. NULL: none. */
+/*
+ * Events that are told from now on have the offset that @map, which must live on, finds. NULL:
+ * none.
+ */
 void rvt_flow_set_offsets(struct rvt_flow *flow, const struct rvt_offset_map *map);
 
 /* After the last bytes of the slice. */
@@ -90,13 +93,13 @@ bool rvt_flow_deferred_full(const struct rvt_flow *flow);
  */
 void rvt_flow_forget_blocks(struct rvt_flow *flow);
 /*
- * What all blocks of @image and their tables take, in bytes, more or less. They only grow: a program
- * that starts again has its code at another bias.
+ * What all blocks of @image and their tables take, in bytes, more or less. They only grow: a
+ * program that starts again has its code at another bias.
  */
 size_t rvt_image_block_bytes(struct rvt_image *image);
 /*
- * All blocks of @image go, their numbers begin anew, and with them what is in the pool. Each flow in
- * it has forgotten its own (rvt_flow_forget_blocks()), and nobody uses the image meanwhile.
+ * All blocks of @image go, their numbers begin anew, and with them what is in the pool. Each flow
+ * in it has forgotten its own (rvt_flow_forget_blocks()), and nobody uses the image meanwhile.
  */
 void rvt_image_forget_blocks(struct rvt_image *image);
 

@@ -12,8 +12,8 @@
 /* What is read without code, and what is followed while options are tried. */
 #define READ_BYTES (32 << 10)
 #define TRY_BYTES (128 << 10)
-/* Of each protocol so many candidates are followed through the code: with a share of wrong bytes that
- * is not much above the least. */
+/* Of each protocol so many candidates are followed through the code: with a share of wrong bytes
+ * that is not much above the least. */
 #define MAX_FOLLOWED 64
 #define SLACK 0.02
 /* Those that come farthest are tried with other options. */
@@ -514,7 +514,8 @@ int rvt_guess(const struct rvt_guess_input *input, struct rvt_guess **guesses, s
 	ret = rvt_guess_deframe(input->bytes, input->len < READ_BYTES ? input->len : READ_BYTES,
 				&c->deframed, &c->deframed_len);
 	if (!ret)
-		ret = rvt_guess_unpack(input->bytes, input->len < READ_BYTES ? input->len : READ_BYTES,
+		ret = rvt_guess_unpack(input->bytes,
+				       input->len < READ_BYTES ? input->len : READ_BYTES,
 				       &c->unpacked, &c->unpacked_len, &c->unpacked_skipped);
 	if (!ret)
 		ret = add_chips(c);

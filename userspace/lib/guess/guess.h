@@ -25,8 +25,8 @@ struct rvt_guess_input {
 	const uint8_t *bytes;		/* the oldest first */
 	size_t len;
 	/*
-	 * The code as it is for RV32 and RV64, spaces of different images; both NULL: none is given.
-	 * One of them NULL: it is known to be code for the other.
+	 * The code as it is for RV32 and RV64, spaces of different images; both NULL: none is
+	 * given. One of them NULL: it is known to be code for the other.
 	 */
 	struct rvt_space *space32, *space64;
 	const struct rvt_guess_chip *chips;
@@ -78,8 +78,8 @@ int rvt_guess_read_ntrace(const struct rvt_params *params, const uint8_t *bytes,
 int rvt_guess_read_etrace(const struct rvt_params *params, const uint8_t *bytes, size_t len,
 			  struct rvt_guess_reading *result);
 /*
- * What CoreSight frames in @bytes have of the trace id with most bytes, in a malloc'd *@out. Returns
- * 0 or -ENOMEM.
+ * What CoreSight frames in @bytes have of the trace id with most bytes, in a malloc'd *@out.
+ * Returns 0 or -ENOMEM.
  */
 int rvt_guess_deframe(const uint8_t *bytes, size_t len, uint8_t **out, size_t *out_len);
 /* The same of what an ESP32 wrote; *@skipped: bytes that belong to no packet. */

@@ -130,13 +130,15 @@ int rvt_image_lent_object(struct rvt_image *image, const struct rvt_lent *lent, 
  */
 int rvt_space_map(struct rvt_space *space, uint64_t addr, uint64_t len, struct rvt_object *object,
 		  uint64_t offset, const char *name);
-/* @len bytes at @addr are those at @offset of the file @path, which cannot be read. 0 or -ENOMEM. */
+/*
+ * @len bytes at @addr are those at @offset of the file @path, which cannot be read. 0 or -ENOMEM.
+ */
 int rvt_space_map_unreadable(struct rvt_space *space, uint64_t addr, uint64_t len, uint64_t offset,
 			     const char *path);
 /*
  * rvt_space_change_bytes - what is mapped at @addr has a copy of @bytes, and keeps its name and its
- * place in the mapping; where it has these bytes already nothing changes. Where nothing is mapped it
- * is @name. 0 or -ENOMEM.
+ * place in the mapping; where it has these bytes already nothing changes. Where nothing is mapped
+ * it is @name. 0 or -ENOMEM.
  */
 int rvt_space_change_bytes(struct rvt_space *space, uint64_t addr, const uint8_t *bytes,
 			   size_t len, const char *name);

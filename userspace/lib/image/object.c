@@ -119,7 +119,8 @@ static struct rvt_object *find_copy(const struct rvt_image *image, const void *b
 
 	for (unsigned int n = 0; o && n < RECENT_OBJECTS; n++, o = o->next)
 		if (o->fd < 0 && !o->mapped && !o->lent && !o->reserved && o->len == len &&
-		    o->file_offset == file_offset && !strcmp(o->name, name) && !memcmp(o->bytes, bytes, len))
+		    o->file_offset == file_offset && !strcmp(o->name, name) &&
+		    !memcmp(o->bytes, bytes, len))
 			return o;
 	return NULL;
 }

@@ -467,7 +467,8 @@ static bool has_bytes(const struct rvt_mapping *mapping, uint64_t addr, const ui
 		const uint8_t *there;
 		uint64_t got = mapping->object ?
 			rvt_object_bytes(mapping->object,
-					 mapping->offset + (addr + done - mapping->start), &there) : 0;
+					 mapping->offset + (addr + done - mapping->start),
+					 &there) : 0;
 
 		if (got > len - done)
 			got = len - done;
@@ -508,7 +509,8 @@ int rvt_space_change_bytes(struct rvt_space *space, uint64_t addr, const uint8_t
 	while (len && !err) {
 		const struct rvt_mapping *mapping = own_mapping(space, addr);
 		const struct rvt_mapping *next = mapping ? NULL : next_mapping(space, addr);
-		uint64_t some = mapping ? mapping->last - addr + 1 : next ? next->start - addr : len;
+		uint64_t some = mapping ? mapping->last - addr + 1 :
+				next ? next->start - addr : len;
 
 		if (!some || some > len)
 			some = len;

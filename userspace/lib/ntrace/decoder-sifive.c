@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * N-Trace decoder: what SiFive's encoders before 1.0 send besides. None of it is flow; but in-circuit
- * trace moves the reference of U-ADDR.
+ * N-Trace decoder: what SiFive's encoders before 1.0 send besides. None of it is flow; but
+ * in-circuit trace moves the reference of U-ADDR.
  */
 #include "ntrace/decoder-state.h"
 

@@ -30,7 +30,8 @@ struct rvt_ntrace_repeat {
 	uint64_t icnt;
 	uint64_t target;
 	bool unread;		/* only .bytes and .target are given */
-	uint8_t bytes[RVT_NTRACE_KEY_BYTES];	/* of the message, without its time stamp, zeros behind them */
+	/* of the message, without its time stamp, zeros behind them */
+	uint8_t bytes[RVT_NTRACE_KEY_BYTES];
 };
 
 /* Of a source in a slice of a stream (rvt_stream_slice()). */
@@ -68,8 +69,8 @@ struct rvt_ntrace_source {
 	bool synced;			/* .reference holds */
 	bool flowing;			/* the flow has a pc */
 	bool stopped;			/* by a Correlation; only a sync may follow */
-	bool flow_kept;			/* what the last Error told is lost is not of the flow; until
-					 * the next sync */
+	/* what the last Error told is lost is not of the flow; until the next sync */
+	bool flow_kept;
 	bool complained;		/* messages before the first sync were reported */
 	enum rvt_mode mode;		/* AUTO until a message tells */
 	bool mode_settled;		/* by a message since tracing was enabled, or a parameter */

@@ -48,7 +48,9 @@ static void report_all(struct rvt_ntrace_decoder *d, uint64_t offset, enum rvt_r
 
 /* ---- messages ---- */
 
-/* Ownership (7.1): PROCESS is FORMAT 2, PRV 2, V 1, CONTEXT; SiFive: a number that software chose. */
+/*
+ * Ownership (7.1): PROCESS is FORMAT 2, PRV 2, V 1, CONTEXT; SiFive: a number that software chose.
+ */
 static void on_ownership(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			 const struct rvt_ntrace_msg *msg)
 {

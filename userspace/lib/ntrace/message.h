@@ -223,8 +223,8 @@ static inline uint64_t rvt_ntrace_next_addr(const struct rvt_params *params,
 }
 
 /*
- * An in-circuit trace message (SiFive): *pc is where what it reports happened, *reference the one of
- * U-ADDR, before and after it. False: it has no address.
+ * An in-circuit trace message (SiFive): *pc is where what it reports happened, *reference the one
+ * of U-ADDR, before and after it. False: it has no address.
  */
 static inline bool rvt_ntrace_circuit_address(const struct rvt_params *params,
 					      const struct rvt_ntrace_msg *msg,

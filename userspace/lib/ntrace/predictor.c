@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * N-Trace decoder: what CTTE's encoder has on both sides, a branch predictor and a cache of jump
- * targets. They are as at reset only where tracing begins, or goes on after an overflow. So where data
- * begins elsewhere, or flow was lost, what they hold is not known.
+ * targets. They are as at reset only where tracing begins, or goes on after an overflow. So where
+ * data begins elsewhere, or flow was lost, what they hold is not known.
  *
  * With branch prediction there is history only of a branch at which the encoder synchronised: its
  * outcome comes in the next HIST, in front of those that are predicted.
@@ -100,7 +100,8 @@ void rvt_ntrace_predict(struct rvt_ntrace_source *s, struct rvt_order *order)
 	order->period = 0;
 	if (order->flags & RVT_RUN_STOP_USED)
 		order->n_outcomes = s->hist.bits + ctte->n_left +
-				    (ctte->n_left && ctte->sync_outcome == RVT_NTRACE_SYNC_OUTCOME_DUE);
+				    (ctte->n_left &&
+				     ctte->sync_outcome == RVT_NTRACE_SYNC_OUTCOME_DUE);
 	else
 		order->n_outcomes = ctte->predictor_known ? RVT_UNLIMITED : s->hist.bits;
 }

@@ -11,7 +11,8 @@
 #include <string.h>
 #include "ntrace/message.h"
 
-#define RVT_NTRACE_SCANNED 64		/* messages at once, and what more is near the last of them */
+/* messages at once, and what more is near the last of them */
+#define RVT_NTRACE_SCANNED 64
 #define RVT_NTRACE_SCAN_CHUNK 64	/* bytes that are looked at together: messages, at most */
 #define RVT_NTRACE_KEY_BYTES 17		/* of what can be a memo, without its time stamp */
 

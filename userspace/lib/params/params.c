@@ -163,8 +163,8 @@ enum key_type {
 	KEY_NUMBER,	/* unsigned int in min..max */
 	KEY_ADDRESS,	/* uint64_t */
 	/*
-	 * comma list of names in bit order, `-` for none: unsigned int[RVT_MAX_IOPTIONS], and how many
-	 * before it
+	 * comma list of names in bit order, `-` for none: unsigned int[RVT_MAX_IOPTIONS], and how
+	 * many before it
 	 */
 	KEY_IOPTIONS,
 	KEY_VECTOR,	/* trap_vector */
@@ -248,8 +248,10 @@ static const struct key keys[] = {
 	{ "data_address", KEY_NAME, NTRACE, FIELD(data_address), data_address_names, 0, 0, 53 },
 	{ "trap_address", KEY_NAME, ETRACE, FIELD(trap_address), trap_address_names, 0, 0, 38 },
 	{ "trap_vector", KEY_VECTOR, ETRACE, 0, NULL, 0, 0, 39 },
-	{ "trap_vector.exception.", KEY_VECTORS, ETRACE, FIELD(vectors.exception), NULL, 0, 0, 0x100 },
-	{ "trap_vector.interrupt.", KEY_VECTORS, ETRACE, FIELD(vectors.interrupt), NULL, 0, 0, 0x200 },
+	{ "trap_vector.exception.", KEY_VECTORS, ETRACE, FIELD(vectors.exception), NULL, 0, 0,
+	  0x100 },
+	{ "trap_vector.interrupt.", KEY_VECTORS, ETRACE, FIELD(vectors.interrupt), NULL, 0, 0,
+	  0x200 },
 };
 
 #define N_KEYS (sizeof(keys) / sizeof(keys[0]))
@@ -451,7 +453,8 @@ static int parse_set(struct parser *p, const struct key *key, struct text value)
 
 static int parse_ioptions(struct parser *p, const struct key *key, struct text value)
 {
-	unsigned int *items = (unsigned int *)((char *)p->params + key->offset), *n_items = items - 1;
+	unsigned int *items = (unsigned int *)((char *)p->params + key->offset);
+	unsigned int *n_items = items - 1;
 
 	*n_items = 0;
 	memset(items, 0, RVT_MAX_IOPTIONS * sizeof(*items));
@@ -848,8 +851,9 @@ int rvt_params_print(const struct rvt_params *params, char **text)
 static const struct key *find_word(uint64_t number)
 {
 	for (size_t i = 0; i < N_KEYS; i++)
-		if (number == keys[i].word || (keys[i].type == KEY_VECTORS && number > keys[i].word &&
-					       number < keys[i].word + RVT_MAX_CAUSES))
+		if (number == keys[i].word ||
+		    (keys[i].type == KEY_VECTORS && number > keys[i].word &&
+		     number < keys[i].word + RVT_MAX_CAUSES))
 			return &keys[i];
 	return NULL;
 }

@@ -17,7 +17,9 @@
 #include "util/reserve.h"
 #include "packed.h"
 
-/* Of what is packed, in one frame. Smaller ones pack worse, larger ones bring more unneeded code. */
+/*
+ * Of what is packed, in one frame. Smaller ones pack worse, larger ones bring more unneeded code.
+ */
 #define FRAME_BYTES (16ul << 10)
 /* Of zstd: 7 % more than at level 1, unpacked in two thirds of the time, as literals are plain. */
 #define LEVEL (-1)
@@ -31,7 +33,8 @@ struct entry_head {
 enum frame_state { FRAME_PACKED, FRAME_UNPACKED, FRAME_DAMAGED };
 
 struct frame {
-	uint64_t first, len;		/* of what it unpacks to, in bytes from the beginning of all */
+	/* of what it unpacks to, in bytes from the beginning of all */
+	uint64_t first, len;
 	const uint8_t *packed;
 	size_t packed_len;
 	_Atomic uint8_t state;		/* enum frame_state; FRAME_UNPACKED is set last */
@@ -193,8 +196,9 @@ static bool unpack(struct rvt_code_store *store, struct frame *frame)
 	pthread_mutex_lock(&store->lock);
 	state = frame->state;
 	if (state == FRAME_PACKED) {
-		state = ZSTD_decompressDCtx(store->unpacking, store->plain + frame->first, frame->len,
-					    frame->packed, frame->packed_len) == frame->len ?
+		state = ZSTD_decompressDCtx(store->unpacking, store->plain + frame->first,
+					    frame->len, frame->packed,
+					    frame->packed_len) == frame->len ?
 			FRAME_UNPACKED : FRAME_DAMAGED;
 		atomic_store_explicit(&frame->state, state, memory_order_release);
 	}

@@ -144,8 +144,8 @@ static int read_attrs(struct rvt_perfdata *file, char **error)
 			file->same_type = false;
 	}
 	if (err == -EBADMSG)
-		return fail(error, err, "%s: damaged: the ids of an event are not in the file, or of several",
-			    file->path);
+		return fail(error, err, "%s: damaged: the ids of an event are not in the file, "
+			    "or of several", file->path);
 	if (err)
 		return fail(error, err, "%s: out of memory", file->path);
 	if (file->n_ids)
@@ -175,7 +175,8 @@ static int check_data(struct rvt_perfdata *file, char **error)
 	} else if (data->size > file->size - data->offset) {
 		file->killed = true;
 		rvt_perfdata_warn(file, "%s: truncated: %" PRIu64 " of %" PRIu64 " bytes of data "
-				  "are missing", file->path, data->size - (file->size - data->offset), data->size);
+				  "are missing", file->path,
+				  data->size - (file->size - data->offset), data->size);
 		data->size = file->size - data->offset;
 	}
 	return 0;

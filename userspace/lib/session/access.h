@@ -59,7 +59,8 @@ struct rvt_session_ctr_sink {
 
 /*
  * Every sample, in the order of time; one that a buffer has more than 64 KiB behind younger ones
- * comes late. Memory does not grow with the samples. Returns 0, what a call-back returned, or -ENOMEM.
+ * comes late. Memory does not grow with the samples. Returns 0, what a call-back returned, or
+ * -ENOMEM.
  */
 int rvt_session_run_ctr(struct rvt_session *session, const struct rvt_session_ctr_sink *sink);
 

@@ -46,7 +46,8 @@ static int add_encoder(struct rvt_session *session, struct encoder *encoder, con
 	int err;
 
 	if (session->n_encoders == MAX_ENCODERS)
-		return rvt_session_fail(error, -ENOTSUP, "%s: its metadata has more than %d encoders",
+		return rvt_session_fail(error, -ENOTSUP,
+					"%s: its metadata has more than %d encoders",
 					rvt_perfdata_path(session->file), MAX_ENCODERS);
 	rvt_params_init(&encoder->params, RVT_PROTOCOL_NTRACE, RVT_DIALECT_NTRACE_1_0);
 	err = rvt_params_parse(&encoder->params, "metadata", text, strlen(text), &why);
@@ -204,8 +205,8 @@ static void set_k3(struct rvt_params *params)
 }
 
 /*
- * What SpacemiT's record says of a cpu; the parameter file, if there is one, says the rest. The sink
- * of all encoders is a CoreSight ETR, and its driver has a time stamp put into each message.
+ * What SpacemiT's record says of a cpu; the parameter file, if there is one, says the rest. The
+ * sink of all encoders is a CoreSight ETR, and its driver has a time stamp put into each message.
  */
 static int add_foreign_cpu(struct rvt_session *session, const struct rvt_foreign_cpu *cpu,
 			   const struct rvt_params *file)
@@ -228,7 +229,8 @@ static int add_foreign_cpu(struct rvt_session *session, const struct rvt_foreign
 }
 
 /* A recording by perf with support for RISC-V trace; parameters of a file replace what it says. */
-static int read_perf_info(struct rvt_session *session, const uint64_t *words, size_t n, char **error)
+static int read_perf_info(struct rvt_session *session, const uint64_t *words, size_t n,
+			  char **error)
 {
 	int err;
 
@@ -236,12 +238,12 @@ static int read_perf_info(struct rvt_session *session, const uint64_t *words, si
 		return 0;
 	err = rvt_perf_info_print(words, n, &session->meta);
 	if (err == -ENOTSUP)
-		return rvt_session_fail(error, err, "%s: a later version of perf recorded it; use a "
-						    "newer perf-rvtrace",
+		return rvt_session_fail(error, err, "%s: a later version of perf recorded it; use "
+						    "a newer perf-rvtrace",
 					rvt_perfdata_path(session->file));
 	if (err == -EBADMSG)
-		return rvt_session_fail(error, err, "%s: its metadata (PERF_RECORD_AUXTRACE_INFO) is "
-						    "damaged",
+		return rvt_session_fail(error, err, "%s: its metadata (PERF_RECORD_AUXTRACE_INFO) "
+						    "is damaged",
 					rvt_perfdata_path(session->file));
 	if (err)
 		return err;

@@ -11,7 +11,9 @@
 #include "slice.h"
 #include "state.h"
 
-/* Of parts that do not fit. Then what is left of the buffer is one: it would be decoded too often. */
+/*
+ * Of parts that do not fit. Then what is left of the buffer is one: it would be decoded too often.
+ */
 #define MAX_JOINED 8
 
 struct rvt_parts {
@@ -314,7 +316,9 @@ struct rvt_space *rvt_parts_space(struct rvt_parts *parts, int32_t tid, uint64_t
 	struct rvt_cursor *cursor = session->sideband ? get_cursor(parts, time) : NULL;
 	const struct rvt_task *task;
 
-	/* as while it is decoded: what happened within a tick of the trace's clock may be before it */
+	/*
+	 * as while it is decoded: what happened within a tick of the trace's clock may be before it
+	 */
 	if (session->has_time_conv)
 		time = rvt_time_to_perf(&session->time_conv,
 					rvt_time_from_perf(&session->time_conv, time) + 1) - 1;

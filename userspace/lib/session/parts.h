@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Inside this project: a recording in parts, to go back in it. Each part is decoded on its own, from
- * a synchronisation on, as often as it is asked for, and delivers what it delivers when all of the
- * recording is decoded. One thread at a time calls for a session and its parts.
+ * Inside this project: a recording in parts, to go back in it. Each part is decoded on its own,
+ * from a synchronisation on, as often as it is asked for, and delivers what it delivers when all of
+ * the recording is decoded. One thread at a time calls for a session and its parts.
  */
 #ifndef SESSION_PARTS_H
 #define SESSION_PARTS_H
@@ -42,7 +42,8 @@ void rvt_parts_destroy(struct rvt_parts *parts);
 int rvt_parts_decode(struct rvt_parts *parts, size_t part, const struct rvt_session_sink *sink);
 /*
  * rvt_parts_space - what addresses mean to thread @tid at @time (perf's clock, ns). Valid until the
- * next call but one of this, and the next of rvt_parts_decode(). NULL: it is no recording, or out of memory.
+ * next call but one of this, and the next of rvt_parts_decode(). NULL: it is no recording, or out
+ * of memory.
  */
 struct rvt_space *rvt_parts_space(struct rvt_parts *parts, int32_t tid, uint64_t time);
 

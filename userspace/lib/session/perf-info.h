@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What perf with the series in upstream/perf says of a recording in PERF_RECORD_AUXTRACE_INFO: words
- * of 64 bits. Their layout: tools/perf/util/rvtrace.h of that series.
+ * What perf with the series in upstream/perf says of a recording in PERF_RECORD_AUXTRACE_INFO:
+ * words of 64 bits. Their layout: tools/perf/util/rvtrace.h of that series.
  */
 #ifndef SESSION_PERF_INFO_H
 #define SESSION_PERF_INFO_H

@@ -443,7 +443,8 @@ int rvt_session_read_sideband(struct rvt_session *session, const struct rvt_perf
 	switch (record->type) {
 	case PERF_RECORD_LOST:
 		if (record->body_len >= 16)
-			session->stats.session.lost_records += ((const uint64_t *)(record->header + 1))[1];
+			session->stats.session.lost_records +=
+				((const uint64_t *)(record->header + 1))[1];
 		return 0;
 	case RVT_RECORD_TIME_CONV:
 		/* the short form ends before .time_cycles */

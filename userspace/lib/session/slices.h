@@ -16,8 +16,9 @@
  * and .end of the sink get what .begin returned as their context, each slice in one thread. The
  * sink's .end comes for each hart flow at the end of each slice. What the slices of a buffer
  * deliver, in their order, is what one thread delivers of it; except that TIME and CONTEXT events
- * may come twice. Of a dump with several sources that holds for each source. Members but .reset and one of .open and .begin may be NULL; but for .moment there
- * is one call at a time, in any thread. Functions return 0 or an error, which ends the run.
+ * may come twice. Of a dump with several sources that holds for each source. Members but .reset and
+ * one of .open and .begin may be NULL; but for .moment there is one call at a time, in any thread.
+ * Functions return 0 or an error, which ends the run.
  */
 struct rvt_session_slices {
 	void *ctx;
@@ -44,7 +45,9 @@ struct rvt_session_slices {
 	 * anything of this slice follows.
 	 */
 	void (*moment)(void *slice, uint64_t time, bool left);
-	/* Nothing more comes of the slice. Not called for one that is void: an earlier one goes on. */
+	/*
+	 * Nothing more comes of the slice. Not called for one that is void: an earlier one goes on.
+	 */
 	int (*end)(void *ctx, void *slice);
 	/*
 	 * The slices of @buffer so far fit together, and this is the next of them. Before that, it

@@ -98,7 +98,8 @@ struct count_owner {
 /* A protocol decoder; a per-thread buffer has one for each cpu that the thread ran on. */
 struct decoder {
 	const struct encoder *encoder;
-	struct rvt_params params;	/* of the stream: frames have the trace of other encoders, too */
+	/* of the stream: frames have the trace of other encoders, too */
+	struct rvt_params params;
 	struct rvt_stream *stream;
 	struct buffer *buffer;
 	struct decoder *next;
@@ -263,7 +264,9 @@ int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux);
 int rvt_hart_seek(struct hart_flow *hart, uint64_t time);
 /* options.count: all that was counted since the last time. */
 int rvt_hart_tell_counts(struct hart_flow *hart);
-/* The same, and runs are delivered; then the flow uses none of the image's blocks. Not with .clock. */
+/*
+ * The same, and runs are delivered; then the flow uses none of the image's blocks. Not with .clock.
+ */
 int rvt_hart_forget_blocks(struct hart_flow *hart);
 /*
  * The edge that leads out of the slice, if any: told, or forgotten. The hart flow is still as it

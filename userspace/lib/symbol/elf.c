@@ -44,8 +44,8 @@ static bool in_code_section(Elf *elf, const GElf_Sym *sym)
 }
 
 /*
- * All names of section @strings: one copy, however many symbols share a name or the end of one. NULL:
- * out of memory. *@len is 0 where there are none.
+ * All names of section @strings: one copy, however many symbols share a name or the end of one.
+ * NULL: out of memory. *@len is 0 where there are none.
  */
 static const char *own_strings(struct table *table, Elf *elf, size_t strings, size_t *len)
 {

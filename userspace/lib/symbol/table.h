@@ -45,8 +45,8 @@ int rvt_table_add(struct table *table, uint64_t start, uint64_t size, const char
 /* A copy of @len bytes of @text, and a zero, that the table owns; NULL: out of memory. */
 const char *rvt_table_own(struct table *table, const void *text, size_t len);
 /*
- * Sorts, keeps one name per address among the functions, closes open ends. Without memory other names
- * are forgotten.
+ * Sorts, keeps one name per address among the functions, closes open ends. Without memory other
+ * names are forgotten.
  */
 void rvt_table_finish(struct table *table);
 /* The function that has @addr; NULL: none has. */

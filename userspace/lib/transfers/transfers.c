@@ -251,7 +251,8 @@ static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 		state->crossed = hart->left;
 		if (!state->in_line) {
 			state->in_line = true;
-			state->line = (struct rvt_straight_line){ .first = pc, .began = hart->time };
+			state->line = (struct rvt_straight_line){ .first = pc,
+								  .began = hart->time };
 		}
 		if (last + 1 == block->insns)
 			pc = block->pc + block->bytes - 2 * block->halfwords[last];
@@ -322,9 +323,10 @@ static int take_trap(struct rvt_transfers *transfers, struct rvt_hart_flow *hart
 		     const struct rvt_event *event)
 {
 	struct hart_state *state = hart->user;
-	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_TRAP, .from = event->pc, .to = event->target,
-				     .flags = event->interrupt ? "hw int" : "int",
-				     .event = event };
+	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_TRAP, .from = event->pc,
+					 .to = event->target,
+					 .flags = event->interrupt ? "hw int" : "int",
+					 .event = event };
 	int err = arrive(transfers, hart, event->pc);
 
 	if (!err)
@@ -343,8 +345,8 @@ static int take_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *hart
 		     const struct rvt_event *event)
 {
 	struct hart_state *state = hart->user;
-	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_STOP, .from = state->last, .to = event->pc,
-				     .flags = "tr end" };
+	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_STOP, .from = state->last,
+					 .to = event->pc, .flags = "tr end" };
 	/* the last instruction may have gone elsewhere, though nothing ran there */
 	int err = event->pc ? arrive(transfers, hart, event->pc) : 0;
 	bool others = state->others;
@@ -363,7 +365,8 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 {
 	struct rvt_transfers *transfers = ctx;
 	struct hart_state *state = get_state(hart);
-	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_START, .flags = "tr strt", .to = event->pc };
+	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_START, .flags = "tr strt",
+					 .to = event->pc };
 	int err = 0;
 
 	if (!state)

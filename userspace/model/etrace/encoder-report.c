@@ -252,7 +252,8 @@ void rvt_etrace_report_address(struct rvt_etrace_encoder *enc, const struct stag
 			       enc->mispredicted && !enc->draft ? 3 : 2);
 		rvt_etrace_set(&msg, RVT_ETRACE_F_BPSUCCESS, success);
 	} else {
-		msg = rvt_etrace_new_msg(enc, enc->branches ? RVT_ETRACE_BRANCH_ADDRESS : RVT_ETRACE_ADDRESS);
+		msg = rvt_etrace_new_msg(enc, enc->branches ?
+					 RVT_ETRACE_BRANCH_ADDRESS : RVT_ETRACE_ADDRESS);
 		set_map(enc, &msg);
 	}
 	set_address(enc, cur, &msg);

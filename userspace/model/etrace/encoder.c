@@ -41,8 +41,8 @@ static bool standard_support_fits(const struct rvt_params *p)
 }
 
 /*
- * Decoders must be able to read from a support packet what the encoder does: a bit stands for all of
- * its options. What has no bit is as the parameters say.
+ * Decoders must be able to read from a support packet what the encoder does: a bit stands for all
+ * of its options. What has no bit is as the parameters say.
  */
 static bool support_fits(const struct rvt_params *p)
 {

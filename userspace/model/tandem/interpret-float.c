@@ -204,7 +204,8 @@ enum tandem_interpreted rvt_tandem_interpret_float(struct tandem_unprivileged *h
 {
 	unsigned int opcode = insn & 0x7f, format = insn >> 25 & 3;
 	struct operation o = {
-		.hart = hart, .rd = insn >> 7 & 31, .funct3 = insn >> 12 & 7, .rs2 = insn >> 20 & 31,
+		.hart = hart, .rd = insn >> 7 & 31, .funct3 = insn >> 12 & 7,
+		.rs2 = insn >> 20 & 31,
 		.format = format ? &rvt_tandem_binary64 : &rvt_tandem_binary32,
 	};
 

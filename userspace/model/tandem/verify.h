@@ -40,7 +40,9 @@ struct rvt_tandem_verifier {
 		uint64_t addr, expected, seen;
 		unsigned int len;
 	} wrong_load;
-	/* registers that damage may have changed, and memory confirmed since; NULL: no damage yet */
+	/*
+	 * registers that damage may have changed, and memory confirmed since; NULL: no damage yet
+	 */
 	bool doubtful[RVT_TANDEM_REGS];
 	bool hidden;			/* the group's step depends on one */
 	struct rvt_tandem_memory *confirmed;

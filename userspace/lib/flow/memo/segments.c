@@ -355,7 +355,9 @@ static bool find_end(struct builder *p, struct rvt_code_block *first, struct rvt
 		p->path.end_pc = b->end_pc;
 		b = NULL;
 	} else if (b ? p->tail || !p->used : !p->path.last) {
-		/* Nothing is gained, or it does not end where the order does, or leaves the table. */
+		/*
+		 * Nothing is gained, or it does not end where the order does, or leaves the table.
+		 */
 		return false;
 	}
 	if (b)

@@ -15,7 +15,9 @@
 struct rvt_outcomes {
 	uint64_t bits;			/* the next in bit 0 */
 	uint32_t n_bits;		/* in .bits */
-	/* those that follow; RVT_RUN_PREDICTED: as predicted; all of them if order->outcome tells */
+	/*
+	 * those that follow; RVT_RUN_PREDICTED: as predicted; all of them if order->outcome tells
+	 */
 	uint64_t behind;
 };
 
