@@ -23,14 +23,16 @@ same_accesses()
 	[ "$total" -ge "$accesses_min" ] || { echo "only $total accesses"; return 1; }
 }
 
-# data_trace NAME AWK PROGRAM KEY...: one recording by an encoder with these parameters besides.
+# data_trace NAME AWK PROGRAM KEY...: one recording by an encoder of E-Trace $etrace_dialect with
+# these parameters besides.
+etrace_dialect=2.0
 data_trace()
 {
 	local name=$1 as=$2 program=$3 params=$TOP/build/guest/$test_name-$1.params
 
 	shift 3
 	{
-		grep -v '^dialect' "$TOP/tools/model/params/etrace-2.0"
+		cat "$TOP/tools/model/params/etrace-$etrace_dialect"
 		printf '%s\n' 'type_bits = 1' 'data_width_p = 64' "$@"
 	} >"$params"
 	hook_options="--params $params"
@@ -39,6 +41,7 @@ data_trace()
 		perf-rvtrace record -m ,8M -o perf.data -e 'rvtrace/context,stall/u' -- $program > output || exit 1
 		rmmod rvtrace"
 	ok $? "$name: a program is recorded"
+	check "$name: the encoder takes its settings" no_violations
 	check "$name: its flow equals the truth" equals_truth "$dir/share/perf.data" --min 50000
 	check "$name: so does each load and store" same_accesses "$dir/share/perf.data" "$as" --jobs 1
 	check "$name: and with several threads" same_accesses "$dir/share/perf.data" "$as" --jobs 3

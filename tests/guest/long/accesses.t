@@ -12,5 +12,6 @@ data_trace no-value '{ print $1, $2, $3, "-" }' "$program" 'options = data_no_va
 data_trace no-address '{ print $1, $2, "-", $4 }' "$program" 'options = data_no_address'
 data_trace xor '{ print $1, $2, "-", $4 }' "$program" 'options = data_no_address' 'data_compression = xor'
 data_trace difference '{ print $1, $2, "-", $4 }' "$program" 'options = data_no_address' 'data_compression = difference'
-data_trace multi-access '{ print }' "$program" 'dialect = 2.0.5' 'options = multi_access' 'dtype_width_p = 2'
+etrace_dialect=2.0.5
+data_trace multi-access '{ print }' "$program" 'options = multi_access' 'dtype_width_p = 2'
 done_testing
