@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # shellcheck shell=bash
 #
-# For the tests of data trace: a program's loads and stores in the guest, compared with those that the
-# emulator did. A test sources it after lib.sh.
+# For the tests of data trace: what a program in the guest accesses, compared with what the emulator
+# did. A test sources it after lib.sh.
+
+# What an encoder says of "KIND BYTES ADDRESS VALUE [OPERATION OPERAND]": a conditional store that
+# stored nothing only where it sends no values, the number of a CSR always.
+all='$5 != "sc-failure"'
+no_value='{ $4 = "-"; if (NF > 4) $6 = "-"; print }'
+no_address='$5 == "sc-failure" { next } $1 != "csr" { $3 = "-" } { print }'
 
 # same_accesses FILE AWK [OPTION...]: of each cpu, what is decoded is what the emulator did, as AWK
-# makes it of "KIND BYTES ADDRESS VALUE".
+# makes it of the emulator's lines. $accesses_order: a command for both, where their order differs.
+accesses_order=cat
 same_accesses()
 {
 	local file=$1 as=$2 cpu total=0 n
@@ -14,13 +21,25 @@ same_accesses()
 	for cpu in 0 1; do
 		[ -e "$dir/truth/accesses.$cpu" ] || continue
 		"$HOST/perf-rvtrace" script -i "$file" --symfs "$dir/share:$("$LAB" path guest)" --by-cpu \
-			-C "$cpu" --data -F cpu "$@" 2>"$dir/script.err" | sed -n 's/^.*data: //p' >"$dir/decoded.$cpu"
-		awk "$as" "$dir/truth/accesses.$cpu" | cmp - "$dir/decoded.$cpu" || { tail -3 "$dir/script.err"; return 1; }
+			-C "$cpu" --data -F cpu "$@" 2>"$dir/script.err" | sed -n 's/^.*data: //p' |
+			$accesses_order >"$dir/decoded.$cpu"
+		awk "$as" "$dir/truth/accesses.$cpu" | $accesses_order | cmp - "$dir/decoded.$cpu" ||
+			{ tail -3 "$dir/script.err"; return 1; }
 		n=$(wc -l <"$dir/decoded.$cpu")
 		total=$((total + n))
 	done
-	echo "# $total accesses"
+	echo "# $total accesses: $(cat "$dir"/decoded.* | cut -d ' ' -f 1,5 | sort | uniq -c | tr -s '\n ' ' ')"
 	[ "$total" -ge "$accesses_min" ] || { echo "only $total accesses"; return 1; }
+}
+
+# The emulator's lines have each that the program saw, with what it found in its registers.
+truth_as_seen()
+{
+	local missing
+
+	missing=$(comm -23 <(sort "$dir/share/seen") <(sort "$dir"/truth/accesses.*))
+	[ -s "$dir/share/seen" ] && [ -z "$missing" ] || { echo "$missing" | head; return 1; }
+	echo "# $(wc -l <"$dir/share/seen") seen by the program"
 }
 
 # data_trace NAME AWK PROGRAM KEY...: one recording by an encoder of E-Trace $etrace_dialect with
@@ -33,7 +52,7 @@ data_trace()
 	shift 3
 	{
 		cat "$TOP/tools/model/params/etrace-$etrace_dialect"
-		printf '%s\n' 'type_bits = 1' 'data_width_p = 64' "$@"
+		printf '%s\n' 'type_bits = 1' 'data_width_p = 64' 'dtype_width_p = 4' "$@"
 	} >"$params"
 	hook_options="--params $params"
 	guest "$name" testing "etrace=$params,formats=etrace,stall=on" "insmod rvtrace.ko || exit 1

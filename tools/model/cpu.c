@@ -29,16 +29,45 @@ static const struct {
 	{ "mcause", &m_trap.cause }, { "mepc", &m_trap.epc }, { "mtval", &m_trap.tval },
 };
 
-static void find(const GArray *list, const char *name, struct qemu_plugin_register **handle)
+/* CSRs that software writes without an interest in what was there. */
+static struct {
+	const char *name;
+	uint16_t number;
+	struct qemu_plugin_register *handle;
+} other_csrs[] = {
+	{ "fflags", 0x001, NULL }, { "frm", 0x002, NULL }, { "fcsr", 0x003, NULL },
+	{ "vstart", 0x008, NULL }, { "vxsat", 0x009, NULL }, { "vxrm", 0x00a, NULL },
+	{ "vcsr", 0x00f, NULL },
+	{ "sstatus", 0x100, NULL }, { "sie", 0x104, NULL }, { "stvec", 0x105, NULL },
+	{ "scounteren", 0x106, NULL }, { "senvcfg", 0x10a, NULL }, { "sscratch", 0x140, NULL },
+	{ "sepc", 0x141, NULL }, { "scause", 0x142, NULL }, { "stval", 0x143, NULL },
+	{ "sip", 0x144, NULL }, { "stimecmp", 0x14d, NULL }, { "satp", 0x180, NULL },
+	{ "mstatus", 0x300, NULL }, { "medeleg", 0x302, NULL }, { "mideleg", 0x303, NULL },
+	{ "mie", 0x304, NULL }, { "mtvec", 0x305, NULL }, { "mcounteren", 0x306, NULL },
+	{ "menvcfg", 0x30a, NULL }, { "mcountinhibit", 0x320, NULL }, { "mscratch", 0x340, NULL },
+	{ "mepc", 0x341, NULL }, { "mcause", 0x342, NULL }, { "mtval", 0x343, NULL },
+	{ "mip", 0x344, NULL }, { "pmpcfg0", 0x3a0, NULL }, { "pmpaddr0", 0x3b0, NULL },
+};
+
+#define N_OTHER_CSRS (sizeof(other_csrs) / sizeof(*other_csrs))
+
+static bool look_up(const GArray *list, const char *name, struct qemu_plugin_register **handle)
 {
 	const qemu_plugin_reg_descriptor *desc = (const void *)list->data;
 
 	for (unsigned int i = 0; i < list->len; i++) {
 		if (!strcmp(desc[i].name, name)) {
 			*handle = desc[i].handle;
-			return;
+			return true;
 		}
 	}
+	return false;
+}
+
+static void find(const GArray *list, const char *name, struct qemu_plugin_register **handle)
+{
+	if (look_up(list, name, handle))
+		return;
 	fprintf(stderr, "rvtrace-model: this QEMU does not let plugins read register %s\n", name);
 	exit(1);
 }
@@ -54,6 +83,9 @@ void cpu_init(void)
 		find(list, x_names[i], &x[i]);
 	for (size_t i = 0; i < sizeof(csrs) / sizeof(*csrs); i++)
 		find(list, csrs[i].name, csrs[i].handle);
+	/* Harts that do not have one do not write it. */
+	for (size_t i = 0; i < N_OTHER_CSRS; i++)
+		look_up(list, other_csrs[i].name, &other_csrs[i].handle);
 	g_array_free(list, 1);
 }
 
@@ -97,6 +129,17 @@ void cpu_trap_csrs(unsigned int prv, struct trap_csrs *csrs)
 	csrs->cause = get(prv == 3 ? m_trap.cause : s_trap.cause);
 	csrs->epc = get(prv == 3 ? m_trap.epc : s_trap.epc);
 	csrs->tval = get(prv == 3 ? m_trap.tval : s_trap.tval);
+}
+
+bool cpu_csr(unsigned int number, uint64_t *value)
+{
+	for (size_t i = 0; i < N_OTHER_CSRS; i++) {
+		if (other_csrs[i].number != number || !other_csrs[i].handle)
+			continue;
+		*value = get(other_csrs[i].handle);
+		return true;
+	}
+	return false;
 }
 
 uint64_t cpu_x(unsigned int reg)

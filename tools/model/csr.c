@@ -51,6 +51,7 @@ static void csr_execute(unsigned int vcpu, void *userdata)
 		return;
 	old = *csr;
 	operand = c->funct3 & 4 ? c->rs1 : cpu_x(c->rs1);
+	data_csr(h, c, old, operand);
 	cpu_set_x(c->rd, old);
 	this_hart = h;
 	/* csrrs and csrrc with x0 or 0 only read. */
@@ -65,11 +66,16 @@ static void csr_execute(unsigned int vcpu, void *userdata)
 	qemu_plugin_set_pc(insn->next_pc);
 }
 
+bool csr_is_modelled(int csr)
+{
+	return csr >= 0 && bits_of((unsigned int)csr);
+}
+
 void csr_instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc)
 {
 	struct csr_insn *copy;
 
-	if (!bits_of(c->csr))
+	if (!csr_is_modelled(c->csr))
 		return;
 	/* As few as there are such instructions in the guest's code, and as long-lived. */
 	copy = malloc(sizeof(*copy));

@@ -303,6 +303,7 @@ void hart_block(unsigned int vcpu, void *userdata)
 		this_hart = h;
 		can_wait = true;
 		b = block_at(b, vcpu, cpu_pc());
+		data_settle(h, b->pc);
 		leave_block(h, b->pc);
 		set_prv(h, b->prv);
 		if (!filter_by_insn(h->encoder))
@@ -406,6 +407,7 @@ void hart_discontinuity(unsigned int vcpu, enum qemu_plugin_discon_type type, ui
 		trap.tval = csrs.tval;
 		trap.ecall_halfwords = ecall_halfwords(h->block, &trap, from_pc);
 		can_wait = true;
+		data_settle(h, from_pc);
 		leave_block_trapped(h, trap.interrupt, trap.cause, from_pc);
 		take_trap(h, &trap);
 		can_wait = false;

@@ -138,6 +138,8 @@ uint64_t cpu_priv(void);
 uint64_t cpu_time(void);
 void cpu_trap_csrs(unsigned int prv, struct trap_csrs *csrs);
 uint64_t cpu_x(unsigned int reg);
+/* What CSR @number has. False: it is none of those that the model knows by name. */
+bool cpu_csr(unsigned int number, uint64_t *value);
 void cpu_set_x(unsigned int reg, uint64_t value);
 
 /* ---- hart.c ---- */
@@ -167,6 +169,12 @@ struct hart {
 	bool started;			/* and the filters: the encoder is being fed */
 	bool lossy;
 	bool emitted;
+	/* An access that QEMU does not tell the outcome of; .size 0: none */
+	struct {
+		struct rvt_access access;
+		uint64_t pc;
+		uint8_t rd;		/* where the outcome will be */
+	} unsettled;
 	struct rvt_truth_writer *truth;
 	bool truth_state;		/* the truth has a STATE since it began */
 	uint64_t truth_flushed;		/* of insns */
@@ -201,13 +209,26 @@ void hart_set_impdef(struct hart *hart, uint32_t impdef);
 
 /* Whether encoders have data trace. */
 bool data_enabled(void);
-/* A load or a store of @insn, whose code is @word, goes to the encoder; not atomic operations. */
-void data_instrument(struct qemu_plugin_insn *insn, uint32_t word);
+/*
+ * What instruction @index of a block accesses goes to the encoder. @after: the one behind it, or
+ * NULL at the end of the block.
+ */
+void data_instrument(struct qemu_plugin_insn *insn, struct qemu_plugin_insn *after,
+		     const struct insn_class *c, uint32_t word, size_t index);
+/* An access to a CSR that the model did itself. The hart's lock is not held. */
+void data_csr(struct hart *hart, const struct insn_class *c, uint64_t value, uint64_t operand);
+/*
+ * The hart goes on at @pc, or was trapped there: an access whose outcome is known by now is told.
+ * The hart's lock is held, and its registers can be read.
+ */
+void data_settle(struct hart *hart, uint64_t pc);
 void data_exit(void);
 
 /* ---- csr.c ---- */
 
 void csr_instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc);
+/* Whether the model has the CSR, and QEMU does not. */
+bool csr_is_modelled(int csr);
 
 /* ---- regs.c ---- */
 

@@ -80,7 +80,8 @@ void translate_block(struct qemu_plugin_tb *tb, void *userdata)
 		marked = mark(insn, &key.b.last, i, key.b.prv, marked);
 		instrument(insn, &key.b.last, pc, key.b.prv);
 		if (data_enabled())
-			data_instrument(insn, word);
+			data_instrument(insn, i + 1 < n ? qemu_plugin_tb_get_insn(tb, i + 1) : NULL,
+					&key.b.last, word, i);
 	}
 	b = block_intern(&key.b);
 	qemu_plugin_register_vcpu_tb_exec_cond_cb(tb, hart_block, QEMU_PLUGIN_CB_R_REGS,
