@@ -12,6 +12,7 @@
 #define PERCENT_LIMIT 0.5
 
 struct options {
+	struct code *code;	/* .symbol, .dsos */
 	double percent_limit;
 	uint64_t max;
 	bool json, pager;
@@ -98,9 +99,8 @@ static int run(struct code *code, const struct options *options,
 	code->view = view_open(view_options);
 	if (!code->view)
 		return -EINVAL;
-	if (rvt_session_is_ctr(view_session(code->view)))
-		return cmd_error(-EINVAL, "Control Transfer Records are samples: instructions are "
-				 "not counted; look at them with perf rvtrace report");
+	if (view_refuse_ctr(code->view, "instructions are not counted"))
+		return -EINVAL;
 	code->places = places_create(view_session(code->view));
 	err = code->places ? code_gather(code) : -ENOMEM;
 	if (err)
@@ -112,55 +112,37 @@ static int run(struct code *code, const struct options *options,
 	return err ? err : view_summary(code->view, code->errors);
 }
 
-/* 0; -EINVAL after a message; 1: the help was all that was asked for. */
-static int parse_options(struct code *code, struct options *wanted, struct view_options *options,
-			 int argc, char **argv)
+static int take_option(void *ctx, int c, const char *argument)
 {
-	int c, err = 0;
+	struct options *options = ctx;
 
-	while (!err && (c = getopt_long(argc, argv, "hfd:s:" VIEW_SHORT_OPTIONS, long_options,
-					NULL)) >= 0) {
-		switch (c) {
-		case 's': code->symbol = optarg; break;
-		case 'd': code->dsos = optarg; break;
-		case OPT_LIMIT:
-			err = cmd_decimal("--percent-limit", optarg, &wanted->percent_limit);
-			break;
-		case OPT_MAX:
-			err = cmd_number("--max-functions", optarg, 1, UINT64_MAX, &wanted->max);
-			break;
-		case OPT_JSON:
-			wanted->json = true;
-			err = json_supported() ? -EINVAL : 0;
-			break;
-		case OPT_STDIO: break;
-		case OPT_NO_PAGER: wanted->pager = false; break;
-		case OPT_COLOR: err = color_set(optarg); break;
-		case 'f': options->force = true; break;
-		case 'h':
-			fputs(help, stdout);
-			return 1;
-		default:
-			if (view_option(options, c, optarg))
-				break;
-			cmd_try_help(0);
-			return -EINVAL;
-		}
+	switch (c) {
+	case 's': options->code->symbol = argument; return 0;
+	case 'd': options->code->dsos = argument; return 0;
+	case OPT_LIMIT:
+		return cmd_decimal("--percent-limit", argument, &options->percent_limit);
+	case OPT_MAX: return cmd_number("--max-functions", argument, 1, UINT64_MAX, &options->max);
+	case OPT_JSON: options->json = true; return json_supported();
+	case OPT_STDIO: return 0;
+	case OPT_NO_PAGER: options->pager = false; return 0;
+	case OPT_COLOR: return color_set(argument);
+	default: return VIEW_NOT_MINE;
 	}
-	if (!err && !code->symbol && argv[optind])
-		code->symbol = argv[optind++];
-	return err;
 }
 
 int cmd_annotate(int argc, char **argv)
 {
 	struct view_options view_options = { .session.clock = true };
-	struct options options = { .percent_limit = PERCENT_LIMIT, .pager = true };
 	struct code code = { 0 };
-	int err = parse_options(&code, &options, &view_options, argc, argv);
+	struct options options = { &code, .percent_limit = PERCENT_LIMIT, .pager = true };
+	const struct view_command command = { help, "hfd:s:" VIEW_SHORT_OPTIONS, long_options,
+					      take_option, &options };
+	int err = view_parse(&command, &view_options, argc, argv);
 
 	if (err)
 		return err > 0 ? 0 : 1;
+	if (!code.symbol && argv[optind])
+		code.symbol = argv[optind++];
 	err = run(&code, &options, &view_options);
 	code_free(&code);
 	places_destroy(code.places);

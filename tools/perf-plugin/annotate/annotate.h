@@ -35,7 +35,7 @@ struct code_function {
 	uint64_t size;		/* bytes */
 	uint8_t *bytes;		/* its code, as it was when it first ran */
 	struct code_line *lines;
-	struct code_caller *callers;	/* the most frequent first, once code_gather() has ended */
+	struct code_caller *callers;	/* the most frequent first, once all was gathered */
 	struct code_caller *callees;	/* in the same order */
 	uint64_t entered;
 	uint64_t count, time;	/* of all instructions */
@@ -56,9 +56,20 @@ struct code {
 	struct code_state *state;	/* while it is gathered */
 };
 
-/* gather.c: fills what begins with .list. 0 or -errno. */
+/* gather.c: decodes the recording, and fills what begins with .list. 0 or -errno. */
 int code_gather(struct code *code);
-/* Frees what that made. */
+/*
+ * The same for who decodes it for others, too: code_line() and code_transfer() are .line and
+ * .transfer of a struct rvt_transfers_ops whose .ctx is @code, between code_begin() and code_end(),
+ * which must be called in any case. 0 or -ENOMEM.
+ */
+int code_begin(struct code *code);
+int code_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
+	      struct rvt_callstack *stack);
+int code_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
+		  struct rvt_callstack *stack);
+int code_end(struct code *code);
+/* Frees what these made. */
 void code_free(struct code *code);
 /* The place of an instruction, for srclines_find(). */
 struct place code_place(const struct code_function *function, const struct code_insn *insn);

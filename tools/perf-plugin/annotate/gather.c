@@ -202,8 +202,8 @@ static int split_line(struct code *code, struct rvt_space *space, uint64_t from,
 	return err;
 }
 
-static int take_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
-		     struct rvt_callstack *stack)
+int code_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
+	      struct rvt_callstack *stack)
 {
 	struct code *code = ctx;
 	uint64_t time = hart->time > line->began ? hart->time - line->began : 0, end;
@@ -275,8 +275,8 @@ static int place_edge(struct code *code, struct slot *slot, struct rvt_hart_flow
 	return err;
 }
 
-static int take_transfer(void *ctx, struct rvt_hart_flow *hart,
-			 const struct rvt_transfer *transfer, struct rvt_callstack *stack)
+int code_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
+		  struct rvt_callstack *stack)
 {
 	struct code *code = ctx;
 	struct slot *slot;
@@ -404,20 +404,16 @@ static void free_nothing(void *function)
 	(void)function;
 }
 
-int code_gather(struct code *code)
+int code_begin(struct code *code)
 {
-	const struct rvt_transfers_ops ops = { .size = sizeof(ops), .ctx = code, .line = take_line,
-					       .transfer = take_transfer };
-	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
-	struct transfers *transfers = transfers_create(&ops, code->view, 0);
-	int err = -ENOMEM;
-
 	code->state = calloc(1, sizeof(*code->state));
-	if (transfers && code->state) {
-		transfers_sink(transfers, &sink);
-		err = view_run(code->view, &sink, false);
-		code->errors += transfers_lost(transfers);
-	}
+	return code->state ? 0 : -ENOMEM;
+}
+
+int code_end(struct code *code)
+{
+	int err = 0;
+
 	for (size_t i = 0; i < code->n && !err; i++)
 		err = finish_function(code->list[i]);
 	if (code->n)
@@ -426,8 +422,25 @@ int code_gather(struct code *code)
 		tdestroy(code->state->functions, free_nothing);
 	free(code->state);
 	code->state = NULL;
-	transfers_destroy(transfers);
 	return err;
+}
+
+int code_gather(struct code *code)
+{
+	const struct rvt_transfers_ops ops = { .size = sizeof(ops), .ctx = code, .line = code_line,
+					       .transfer = code_transfer };
+	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
+	struct transfers *transfers = transfers_create(&ops, code->view, 0);
+	int err = transfers ? code_begin(code) : -ENOMEM, ended;
+
+	if (!err) {
+		transfers_sink(transfers, &sink);
+		err = view_run(code->view, &sink, false);
+		code->errors += transfers_lost(transfers);
+	}
+	ended = code_end(code);
+	transfers_destroy(transfers);
+	return err ? err : ended;
 }
 
 static void free_callers(struct code_caller *caller)

@@ -422,8 +422,16 @@ static int take_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_str
 	return calls->ops.line ? calls->ops.line(calls->ops.ctx, thread, hart, line, stack) : 0;
 }
 
-static int take_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
-			 struct rvt_callstack *stack, size_t ended)
+static int pass_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
+			 struct rvt_callstack *stack)
+{
+	struct calls *calls = ctx;
+
+	return calls->ops.transfer(calls->ops.ctx, hart, transfer, stack);
+}
+
+static int take_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
+		      struct rvt_callstack *stack, size_t ended)
 {
 	struct calls *calls = ctx;
 	struct call_thread *thread;
@@ -506,8 +514,10 @@ void calls_destroy(struct calls *calls)
 
 void calls_transfers_ops(struct calls *calls, struct rvt_transfers_ops *ops)
 {
-	*ops = (struct rvt_transfers_ops){ .size = sizeof(*ops), .ctx = calls, .line = take_line,
-					   .after = take_transfer, .event = take_event };
+	*ops = (struct rvt_transfers_ops){
+		.size = sizeof(*ops), .ctx = calls, .line = take_line,
+		.transfer = calls->ops.transfer ? pass_transfer : NULL, .after = take_after,
+		.event = take_event };
 }
 
 static void finish_thread(const void *node, VISIT which, void *closure)

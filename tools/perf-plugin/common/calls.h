@@ -92,9 +92,14 @@ struct calls_ops {
 	int (*begin)(void *ctx, struct call_thread *thread, struct call *call);
 	/* The thread's innermost call. At the end of the trace, nothing more comes of a thread. */
 	int (*end)(void *ctx, struct call_thread *thread, const struct call *call);
-	/* As in rvtrace/transfers.h; .after comes when calls have begun and ended. */
+	/*
+	 * As in rvtrace/transfers.h; .transfer comes before calls begin and end of it, .after when
+	 * they have.
+	 */
 	int (*line)(void *ctx, struct call_thread *thread, struct rvt_hart_flow *hart,
 		    const struct rvt_straight_line *line, struct rvt_callstack *stack);
+	int (*transfer)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
+			struct rvt_callstack *stack);
 	int (*after)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		     struct rvt_callstack *stack, size_t ended);
 	int (*event)(void *ctx, struct call_thread *thread, struct rvt_hart_flow *hart,

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
 #include <stdlib.h>
 #include "common/cmd.h"
 #include "common/json.h"
@@ -99,7 +100,7 @@ static void close_last(struct json *json)
 #else
 int json_supported(void)
 {
-	return cmd_error(1, "--json needs json-c: install libjson-c-dev and build again");
+	return cmd_error(-ENOTSUP, "--json needs json-c: install libjson-c-dev and build again");
 }
 
 struct json json_begin(FILE *out, const char *type)

@@ -22,7 +22,7 @@ struct json {
 	unsigned int depth;				/* how many are open */
 };
 
-/* 0, or the status after a message: this command was built without json-c. */
+/* 0, or -ENOTSUP after a message: this command was built without json-c. */
 int json_supported(void);
 /* An object with the member "type". json_end() writes it, and the end of the line. */
 struct json json_begin(FILE *out, const char *type);

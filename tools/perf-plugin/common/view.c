@@ -66,6 +66,28 @@ bool view_option(struct view_options *options, int c, const char *argument)
 	return true;
 }
 
+int view_parse(const struct view_command *command, struct view_options *options, int argc,
+	       char **argv)
+{
+	int c, err = 0;
+
+	while (!err && (c = getopt_long(argc, argv, command->letters, command->options, NULL)) >= 0) {
+		err = command->take ? command->take(command->ctx, c, optarg) : VIEW_NOT_MINE;
+		if (err != VIEW_NOT_MINE)
+			continue;
+		err = 0;
+		if (c == 'h') {
+			fputs(command->help, stdout);
+			return 1;
+		}
+		if (c == 'f')
+			options->force = true;
+		else if (!view_option(options, c, optarg))
+			err = cmd_try_help(-EINVAL);
+	}
+	return err;
+}
+
 static int parse_list(const char *text, const char *what, int **list, int *n)
 {
 	if (!text)
@@ -209,6 +231,15 @@ void view_close(struct view *view)
 struct rvt_session *view_session(struct view *view)
 {
 	return view->session;
+}
+
+int view_refuse_ctr(const struct view *view, const char *why)
+{
+	if (!rvt_session_is_ctr(view->session))
+		return 0;
+	return cmd_error(-EINVAL, "%s has Control Transfer Records, which are samples: %s; look at "
+			 "them with perf rvtrace report",
+			 view->options.input ? view->options.input : "perf.data", why);
 }
 
 static bool in_list(const int *list, int n, int value)

@@ -53,6 +53,28 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 /* Takes in one option; false: it is none of these. */
 bool view_option(struct view_options *options, int c, const char *argument);
 
+/* What a command's options are; VIEW_SHORT_OPTIONS, "f" (force) and "h" (help) among them. */
+struct view_command {
+	const char *help;
+	const char *letters;
+	const struct option *options;
+	/*
+	 * Takes in an option: 0, -errno after a message, or VIEW_NOT_MINE. NULL: all are the view's.
+	 */
+	int (*take)(void *ctx, int c, const char *argument);
+	void *ctx;
+};
+
+#define VIEW_NOT_MINE 1
+
+/*
+ * view_parse - takes in all options in @argv: those that the command does not want are for
+ * @options; what is none is told. 0; -errno after a message; 1: the help was all that was asked
+ * for.
+ */
+int view_parse(const struct view_command *command, struct view_options *options, int argc,
+	       char **argv);
+
 /*
  * --jobs of the commands that count, in their own options: cmd_jobs() reads it into
  * .session.jobs.
@@ -66,6 +88,11 @@ struct view;
 struct view *view_open(const struct view_options *options);
 void view_close(struct view *view);
 struct rvt_session *view_session(struct view *view);
+/*
+ * For a command that needs flow: refuses Control Transfer Records, "they are samples: " @why. 0, or
+ * -EINVAL after a message.
+ */
+int view_refuse_ctr(const struct view *view, const char *why);
 /*
  * Whether it is an event of the trace or of the recorder itself, whose samples are nobody's to see.
  */

@@ -44,9 +44,8 @@ static int open_side(struct diff *diff, int number, const struct view_options *o
 	side->view = view_open(&wanted);
 	if (!side->view)
 		return -EINVAL;
-	if (rvt_session_is_ctr(view_session(side->view)))
-		return cmd_error(-EINVAL, "%s: Control Transfer Records are samples, which have "
-				 "nothing to compare one by one", wanted.input);
+	if (view_refuse_ctr(side->view, "there is nothing to compare one by one"))
+		return -EINVAL;
 	side->places = places_create(view_session(side->view));
 	side->srclines = srclines_create(options->session.symfs, options->session.vmlinux);
 	if (!side->places || !side->srclines)
@@ -86,13 +85,13 @@ static bool grew(const struct diff *diff)
 	return false;
 }
 
-static int run(struct diff *diff, const struct view_options *options, bool pager)
+static int run(struct diff *diff, const struct view_options *options)
 {
 	int err = compare(diff, options), ended = 0;
 
 	if (err)
 		return err == -EINVAL ? err : cmd_error(err, "decoding ended: %s", strerror(-err));
-	if (pager)
+	if (!diff->options->no_pager)
 		pager_begin();
 	if (diff->options->json)
 		diff_json(diff);
@@ -135,52 +134,34 @@ static int take_files(struct diff_options *wanted, int argc, char **argv)
 	return 0;
 }
 
-/* 0; -EINVAL after a message; 1: the help was all that was asked for. */
-static int parse_options(struct diff_options *wanted, bool *pager, struct view_options *options,
-			 int argc, char **argv)
+static int take_option(void *ctx, int c, const char *argument)
 {
-	int c, err = 0;
+	struct diff_options *wanted = ctx;
 
-	while (!err && (c = getopt_long(argc, argv, "hfd:" VIEW_SHORT_OPTIONS, long_options,
-					NULL)) >= 0) {
-		switch (c) {
-		case 'd': wanted->dsos = optarg; break;
-		case OPT_EXIT:
-			err = cmd_decimal("--exit-code", optarg, &wanted->exit_percent);
-			break;
-		case OPT_MAX:
-			err = cmd_number("--max-lines", optarg, 0, UINT64_MAX, &wanted->max_lines);
-			break;
-		case OPT_JSON:
-			wanted->json = true;
-			err = json_supported() ? -EINVAL : 0;
-			break;
-		case OPT_NO_PAGER: *pager = false; break;
-		case 'f': options->force = true; break;
-		case 'h':
-			fputs(help, stdout);
-			return 1;
-		default:
-			if (view_option(options, c, optarg))
-				break;
-			cmd_try_help(0);
-			return -EINVAL;
-		}
+	switch (c) {
+	case 'd': wanted->dsos = argument; return 0;
+	case OPT_EXIT: return cmd_decimal("--exit-code", argument, &wanted->exit_percent);
+	case OPT_MAX: return cmd_number("--max-lines", argument, 0, UINT64_MAX, &wanted->max_lines);
+	case OPT_JSON: wanted->json = true; return json_supported();
+	case OPT_NO_PAGER: wanted->no_pager = true; return 0;
+	default: return VIEW_NOT_MINE;
 	}
-	return err ? err : take_files(wanted, argc, argv);
 }
 
 int cmd_diff(int argc, char **argv)
 {
 	struct diff_options wanted = { .exit_percent = -1, .max_lines = LINES };
+	const struct view_command command = { help, "hfd:" VIEW_SHORT_OPTIONS, long_options,
+					      take_option, &wanted };
 	struct diff diff = { .options = &wanted };
 	struct view_options options = { 0 };
-	bool pager = true;
-	int err = parse_options(&wanted, &pager, &options, argc, argv), status;
+	int err = view_parse(&command, &options, argc, argv), status;
 
+	if (!err)
+		err = take_files(&wanted, argc, argv);
 	if (err)
 		return err > 0 ? 0 : 1;
-	status = run(&diff, &options, pager) ? 1 : grew(&diff) ? 2 : 0;
+	status = run(&diff, &options) ? 1 : grew(&diff) ? 2 : 0;
 	diff_free(&diff);
 	return status;
 }

@@ -56,7 +56,7 @@ struct diff_options {
 	const char *dsos;
 	double exit_percent;	/* below 0: not wanted */
 	uint64_t max_lines;
-	bool json;
+	bool json, no_pager;
 };
 
 struct diff {

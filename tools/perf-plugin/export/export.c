@@ -23,7 +23,12 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int run(const struct view_options *options, const char *path, bool branches)
+struct export_options {
+	const char *path;
+	bool branches;
+};
+
+static int run(const struct view_options *options, const struct export_options *wanted)
 {
 	struct view *view = view_open(options);
 	uint64_t errors = 0;
@@ -31,41 +36,39 @@ static int run(const struct view_options *options, const char *path, bool branch
 
 	if (!view)
 		return -EINVAL;
-	if (rvt_session_is_ctr(view_session(view)))
-		err = cmd_error(-EINVAL, "Control Transfer Records are samples, which have no "
-				"calls to export");
-	else
-		err = export_sqlite(view, path, branches, &errors);
+	err = view_refuse_ctr(view, "there are no calls to export");
+	if (!err)
+		err = export_sqlite(view, wanted->path, wanted->branches, &errors);
 	if (!err)
 		err = view_summary(view, errors);
 	view_close(view);
 	return err;
 }
 
+static int take_option(void *ctx, int c, const char *argument)
+{
+	struct export_options *wanted = ctx;
+
+	switch (c) {
+	case OPT_SQLITE: wanted->path = argument; return 0;
+	case OPT_BRANCHES: wanted->branches = true; return 0;
+	default: return VIEW_NOT_MINE;
+	}
+}
+
 int cmd_export(int argc, char **argv)
 {
 	struct view_options options = { .session.clock = true };
-	const char *path = NULL;
-	bool branches = false;
-	int c;
+	struct export_options wanted = { 0 };
+	const struct view_command command = { help, "hf" VIEW_SHORT_OPTIONS, long_options,
+					      take_option, &wanted };
+	int err = view_parse(&command, &options, argc, argv);
 
-	while ((c = getopt_long(argc, argv, "hf" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
-		switch (c) {
-		case OPT_SQLITE: path = optarg; break;
-		case OPT_BRANCHES: branches = true; break;
-		case 'f': options.force = true; break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			if (view_option(&options, c, optarg))
-				break;
-			return cmd_try_help(1);
-		}
-	}
+	if (err)
+		return err > 0 ? 0 : 1;
 	if (optind < argc)
 		return cmd_surplus(1, argv[optind], "the recording is given with -i");
-	if (!path)
+	if (!wanted.path)
 		return cmd_error(1, "export to what? Give --sqlite FILE");
-	return run(&options, path, branches) ? 1 : 0;
+	return run(&options, &wanted) ? 1 : 0;
 }

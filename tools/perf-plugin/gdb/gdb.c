@@ -284,9 +284,8 @@ static int run(struct server *server, const struct gdb_options *options)
 	server->view = view_open(&options->view);
 	if (!server->view)
 		return -EINVAL;
-	if (rvt_session_is_ctr(view_session(server->view)))
-		return cmd_error(-EINVAL, "Control Transfer Records are samples: there is nothing "
-				 "to step through; look at them with perf rvtrace report");
+	if (view_refuse_ctr(server->view, "there is nothing to step through"))
+		return -EINVAL;
 	server->places = places_create(view_session(server->view));
 	if (!server->places)
 		return -ENOMEM;
@@ -294,28 +293,28 @@ static int run(struct server *server, const struct gdb_options *options)
 	return err || server->open ? err : view_summary(server->view, 0);
 }
 
-/* 0; -EINVAL after a message; 1: the help was all that was asked for. */
+static int take_option(void *ctx, int c, const char *argument)
+{
+	struct gdb_options *options = ctx;
+
+	switch (c) {
+	case OPT_LISTEN: options->listen = argument; return 0;
+	case OPT_START: options->start = argument; return 0;
+	case OPT_KERNEL: options->kernel = true; return 0;
+	case OPT_NO_STACK: options->no_stack = true; return 0;
+	default: return VIEW_NOT_MINE;
+	}
+}
+
+/* 0; -errno after a message; 1: the help was all that was asked for. */
 static int parse_options(struct gdb_options *options, int argc, char **argv)
 {
-	int c;
+	const struct view_command command = { help, "hf" VIEW_SHORT_OPTIONS, long_options,
+					      take_option, options };
+	int err = view_parse(&command, &options->view, argc, argv);
 
-	while ((c = getopt_long(argc, argv, "hf" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
-		switch (c) {
-		case OPT_LISTEN: options->listen = optarg; break;
-		case OPT_START: options->start = optarg; break;
-		case OPT_KERNEL: options->kernel = true; break;
-		case OPT_NO_STACK: options->no_stack = true; break;
-		case 'f': options->view.force = true; break;
-		case 'h':
-			fputs(help, stdout);
-			return 1;
-		default:
-			if (view_option(&options->view, c, optarg))
-				break;
-			cmd_try_help(0);
-			return -EINVAL;
-		}
-	}
+	if (err)
+		return err;
 	if (options->start && strcmp(options->start, "begin") && strcmp(options->start, "end"))
 		return cmd_error(-EINVAL, "--start: '%s' is neither begin nor end", options->start);
 	if (options->view.cpus || options->view.comms || options->view.time)

@@ -165,7 +165,17 @@ static int take_line(void *ctx, struct call_thread *thread, struct rvt_hart_flow
 	if (to > data->last)
 		data->last = to;
 	err = note_turn(data, cpu, thread_number(thread), hart->cpu, line->began, to);
+	if (!err)
+		err = code_line(&data->code, hart, line, stack);
 	return err ? err : contexts_line(&data->contexts, hart, line, stack);
+}
+
+static int take_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
+			 struct rvt_callstack *stack)
+{
+	struct html_data *data = ctx;
+
+	return code_transfer(&data->code, hart, transfer, stack);
 }
 
 static int take_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
@@ -216,9 +226,10 @@ int html_gather(struct html_data *data, bool all)
 					    .after = take_after };
 	const struct calls_ops ops = {
 		.ctx = data, .thread = take_thread, .begin = begin_call, .end = end_call,
-		.line = take_line, .after = take_after, .event = take_event };
+		.line = take_line, .transfer = take_transfer, .after = take_after,
+		.event = take_event };
 	uint64_t from, to;
-	int err;
+	int err, ended;
 
 	rvt_session_span(view_session(data->view), &from, &to);
 	data->fine = to != UINT64_MAX && to > from ? (to - from) / FINEST : 0;
@@ -227,14 +238,14 @@ int html_gather(struct html_data *data, bool all)
 	data->latency = (struct latency){ .options = &data->latency_options, .view = data->view,
 					  .places = data->places };
 	data->code = (struct code){ .view = data->view, .places = data->places };
-	err = calls_run(data->view, data->places, all ? &ops : &contexts, &data->timed,
-			&data->errors);
+	err = all ? code_begin(&data->code) : 0;
+	if (!err)
+		err = calls_run(data->view, data->places, all ? &ops : &contexts, &data->timed,
+				&data->errors);
+	ended = code_end(&data->code);
 	data->latency.timed = data->timed;
 	context_add_up(&data->contexts.root);
-	if (err || !all || view_interrupted(data->view))
-		return err;
-	view_forget(data->view);
-	return code_gather(&data->code);
+	return err ? err : ended;
 }
 
 void html_free(struct html_data *data)

@@ -83,9 +83,8 @@ static int run(struct latency *latency, const struct view_options *options)
 	latency->view = view_open(options);
 	if (!latency->view)
 		return -EINVAL;
-	if (rvt_session_is_ctr(view_session(latency->view)))
-		return cmd_error(-EINVAL, "Control Transfer Records are samples: they have no "
-				 "calls to measure; look at them with perf rvtrace report");
+	if (view_refuse_ctr(latency->view, "there are no calls to measure"))
+		return -EINVAL;
 	latency->places = places_create(view_session(latency->view));
 	if (!latency->places)
 		return -ENOMEM;
@@ -96,51 +95,43 @@ static int run(struct latency *latency, const struct view_options *options)
 	return err ? err : view_summary(latency->view, latency->errors);
 }
 
-/* 0; -EINVAL after a message; 1: the help was all that was asked for. */
+static int take_option(void *ctx, int c, const char *argument)
+{
+	struct latency_options *wanted = ctx;
+
+	switch (c) {
+	case OPT_SLOWEST:
+		return cmd_number("--slowest", argument, 1, LATENCY_MAX_SLOWEST, &wanted->slowest);
+	case OPT_OVER: return duration_parse("--over", argument, &wanted->over);
+	case OPT_OWN: wanted->own = true; return 0;
+	case OPT_MAX: return cmd_number("--max-lines", argument, 0, UINT64_MAX, &wanted->max_lines);
+	case OPT_JSON: wanted->json = true; return json_supported();
+	case OPT_NO_PAGER: wanted->no_pager = true; return 0;
+	case 'd': wanted->dsos = argument; return 0;
+	default: return VIEW_NOT_MINE;
+	}
+}
+
+/* 0; -errno after a message; 1: the help was all that was asked for. */
 static int parse_options(struct latency_options *wanted, struct view_options *options, int argc,
 			 char **argv)
 {
-	int c, err = 0;
+	const struct view_command command = { help, "hfd:" VIEW_SHORT_OPTIONS, long_options,
+					      take_option, wanted };
+	int err = view_parse(&command, options, argc, argv);
 
-	while (!err && (c = getopt_long(argc, argv, "hfd:" VIEW_SHORT_OPTIONS, long_options,
-					NULL)) >= 0) {
-		switch (c) {
-		case OPT_SLOWEST:
-			err = cmd_number("--slowest", optarg, 1, LATENCY_MAX_SLOWEST,
-					 &wanted->slowest);
-			break;
-		case OPT_OVER: err = duration_parse("--over", optarg, &wanted->over); break;
-		case OPT_OWN: wanted->own = true; break;
-		case OPT_MAX:
-			err = cmd_number("--max-lines", optarg, 0, UINT64_MAX, &wanted->max_lines);
-			break;
-		case OPT_JSON:
-			wanted->json = true;
-			err = json_supported() ? -EINVAL : 0;
-			break;
-		case OPT_NO_PAGER: wanted->no_pager = true; break;
-		case 'd': wanted->dsos = optarg; break;
-		case 'f': options->force = true; break;
-		case 'h':
-			fputs(help, stdout);
-			return 1;
-		default:
-			if (view_option(options, c, optarg))
-				break;
-			cmd_try_help(0);
-			return -EINVAL;
-		}
-	}
-	wanted->symbol = err ? NULL : argv[optind];
+	if (err)
+		return err;
+	wanted->symbol = argv[optind];
 	if (wanted->symbol)
 		optind++;
-	if (!err && !wanted->symbol && (wanted->slowest || wanted->over))
+	if (!wanted->symbol && (wanted->slowest || wanted->over))
 		return cmd_error(-EINVAL, "%s: of which function? Give its name",
 				 wanted->slowest ? "--slowest" : "--over");
-	if (!err && wanted->symbol && wanted->own)
-		return cmd_error(-EINVAL, "--own: for all functions; of one, own time and "
-				 "instructions are shown anyway");
-	return err;
+	if (wanted->symbol && wanted->own)
+		return cmd_error(-EINVAL, "--own: for all functions; of one, own time and instructions "
+				 "are shown anyway");
+	return 0;
 }
 
 int cmd_latency(int argc, char **argv)

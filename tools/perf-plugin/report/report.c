@@ -614,66 +614,60 @@ static int check_options(const struct report *report, bool sorted)
 	return 0;
 }
 
-/* 0; -EINVAL after a message; 1: the help was all that was asked for. */
+/* What the options say, while they are taken in. */
+struct report_options {
+	struct report *report;
+	struct view_options *view;
+	const char *jobs;
+	bool sorted;
+	char **argv;
+};
+
+static int take_graph(struct report_options *options, const char *argument)
+{
+	/* "-g callee", as perf takes it, is two words to getopt; a recording is none */
+	if (!argument && options->argv[optind] && options->argv[optind][0] != '-')
+		argument = options->argv[optind++];
+	options->view->session.by_cpu = false;
+	return parse_graph(options->report, argument);
+}
+
+static int take_option(void *ctx, int c, const char *argument)
+{
+	struct report_options *options = ctx;
+	struct report *report = options->report;
+
+	switch (c) {
+	case 's': options->sorted = true; return parse_keys(argument, &report->keys);
+	case 'g': return take_graph(options, argument);
+	case 'S': report->graph.symbols = argument; return 0;
+	case 'd': report->graph.dsos = argument; return 0;
+	case OPT_STDIO: case 'n': return 0;
+	case OPT_NO_PAGER: report->graph.no_pager = true; return 0;
+	case OPT_COLOR: return color_set(argument);
+	case OPT_JOBS: options->jobs = argument; return 0;
+	case OPT_HTML: report->html = argument; return 0;
+	case OPT_BEFORE: report->before = argument; return 0;
+	case OPT_JSON: report->json = report->graph.json = true; return 0;
+	case OPT_LIMIT: return cmd_decimal("--percent-limit", argument, &report->percent_limit);
+	case OPT_MAX: return cmd_number("--max-lines", argument, 0, UINT64_MAX, &report->max_lines);
+	default: return VIEW_NOT_MINE;
+	}
+}
+
+/* 0; -errno after a message; 1: the help was all that was asked for. */
 static int parse_options(struct report *report, struct view_options *options, int argc, char **argv)
 {
-	const char *jobs = NULL;
-	bool sorted = false;
-	int c;
+	struct report_options wanted = { .report = report, .view = options, .argv = argv };
+	const struct view_command command = { help, "hfns:g::S:d:" VIEW_SHORT_OPTIONS, long_options,
+					      take_option, &wanted };
+	int err = view_parse(&command, options, argc, argv);
 
-	while ((c = getopt_long(argc, argv, "hfns:g::S:d:" VIEW_SHORT_OPTIONS, long_options,
-				NULL)) >= 0) {
-		switch (c) {
-		case 's':
-			if (parse_keys(optarg, &report->keys))
-				return -EINVAL;
-			sorted = true;
-			break;
-		case 'g':
-			/*
-			 * "-g callee", as perf takes it, is two words to getopt; a recording is
-			 * none
-			 */
-			if (!optarg && optind < argc && argv[optind][0] != '-')
-				optarg = argv[optind++];
-			if (parse_graph(report, optarg))
-				return -EINVAL;
-			options->session.by_cpu = false;
-			break;
-		case 'S': report->graph.symbols = optarg; break;
-		case 'd': report->graph.dsos = optarg; break;
-		case OPT_STDIO: case 'n': break;
-		case OPT_NO_PAGER: report->graph.no_pager = true; break;
-		case 'f': options->force = true; break;
-		case OPT_COLOR:
-			if (color_set(optarg))
-				return -EINVAL;
-			break;
-		case OPT_JOBS: jobs = optarg; break;
-		case OPT_HTML: report->html = optarg; break;
-		case OPT_BEFORE: report->before = optarg; break;
-		case OPT_JSON: report->json = report->graph.json = true; break;
-		case OPT_LIMIT:
-			if (cmd_decimal("--percent-limit", optarg, &report->percent_limit))
-				return -EINVAL;
-			break;
-		case OPT_MAX:
-			if (cmd_number("--max-lines", optarg, 0, UINT64_MAX, &report->max_lines))
-				return -EINVAL;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 1;
-		default:
-			if (view_option(options, c, optarg))
-				break;
-			cmd_try_help(0);
-			return -EINVAL;
-		}
-	}
-	if (report->json && json_supported())
-		return -EINVAL;
-	return check_options(report, sorted) ? -EINVAL : cmd_jobs(jobs, &options->session.jobs);
+	if (!err && report->json)
+		err = json_supported();
+	if (!err)
+		err = check_options(report, wanted.sorted);
+	return err ? err : cmd_jobs(wanted.jobs, &options->session.jobs);
 }
 
 static void free_report(struct report *report)
