@@ -77,6 +77,11 @@ framed:
 words:	.asciz "read only"
 	.data
 number:	.quad 4711
+	# "for GNU/Linux", as programs have it: gdb would not let the stub step
+	.section .note.ABI-tag, "a", @note
+	.long 4, 16, 1
+	.asciz "GNU"
+	.long 0, 4, 15, 0
 END
 # build NAME INSTRUCTION: which is the last one.
 build()
@@ -135,6 +140,16 @@ is "what is unknown is empty" "" "$(printf '%s\n' vMustReplyEmpty qNothing | stu
 is "thread that is not there" E01 "$(printf '%s\n' Hg77 | stub exits)"
 is "memory that is not known" E14 "$(printf '%s\n' m0,8 | stub exits)"
 is "nothing can be written" "E01 E01 " "$(printf '%s\n' "M$twice,1:00" G00 | stub exits | tr '\n' ' ')"
+# what the debugger reads is the file, but for the type of the note
+note=$(($(riscv64-linux-gnu-readelf -SW "$dir/exits" | sed -n 's/.*\.note\.ABI-tag *NOTE *[0-9a-f]* \([0-9a-f]*\) .*/0x\1/p') + 8))
+read_file()
+{
+	printf '%s\n' "$@" "vFile:open:$(printf %s "$dir/exits" | od -An -v -tx1 | tr -d ' \n'),0,0" \
+		"vFile:pread:0,8,$(printf %x $((note - 2)))" | stub exits | tail -n 1 | od -An -v -tx1 | tr -d ' \n'
+}
+bytes=$(od -An -v -tx1 -j $((note - 2)) -N 8 "$dir/exits" | tr -d ' \n')
+is "gdb reads the program without the note that it is for Linux" "46383b${bytes:0:4}00000000${bytes:12}0a" "$(read_file qNothing)"
+is "LLDB reads it as it is" "46383b${bytes}0a" "$(read_file QThreadSuffixSupported)"
 is "too long a packet" E22 "$(printf 'm%020000d\n' 1 | stub exits)"
 is "no file but the program's" "F-1,2" "$(printf 'vFile:open:%s,0,0\n' "$(printf /etc/passwd | od -An -tx1 | tr -d ' \n')" | stub exits)"
 hostile()
@@ -164,7 +179,7 @@ gdb=$(command -v gdb-multiarch || command -v gdb)
 in_gdb()
 {
 	{
-		printf '%s\n' 'set pagination off' 'set confirm off' 'set width 0' 'set osabi none' 'set architecture riscv:rv64' \
+		printf '%s\n' 'set pagination off' 'set confirm off' 'set width 0' 'set architecture riscv:rv64' \
 			"target remote | $rv gdb -i $dir/$1.data ${*:2}"
 		cat
 	} >"$dir/script"
@@ -231,6 +246,11 @@ else
 	printf '%s\n' 'p (char *)&words' 'p *(long *)&number' | in_gdb exits
 	grep -q '"read only"' "$dir/out" && grep -q 'Cannot access memory' "$dir/err"
 	ok_or_show $? "gdb: constants can be read, variables cannot" "$dir/out"
+	# a file of gdb's own says that it is for Linux
+	printf '%s\n' "file $dir/exits" "target remote | $rv gdb -i $dir/exits.data" stepi >"$dir/script"
+	timeout 120 "$gdb" -nx -batch -x "$dir/script" </dev/null >"$dir/out" 2>&1
+	grep -q 'give it `set osabi none`' "$dir/out"
+	ok_or_show $? "gdb with a program of Linux of its own: says what to do" "$dir/out"
 	# two threads
 	printf '%s\n' 'info threads' 'break *&framed' continue 'p $_gthread' continue 'p $_gthread' 'p $trace_time' reverse-continue \
 		'p $_gthread' 'set $trace_time = 0' 'p $trace_insn' | in_gdb threads

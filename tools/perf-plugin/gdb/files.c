@@ -113,6 +113,33 @@ size_t file_read(struct file *file, uint64_t vaddr, void *bytes, size_t len)
 	return 0;
 }
 
+/* Where in a section with notes the wanted one begins. False: it has none. */
+static bool find_abi_note(Elf_Scn *section, size_t *at)
+{
+	Elf_Data *data = elf_getdata(section, NULL);
+	size_t next, name, text;
+	GElf_Nhdr note;
+
+	for (*at = 0; data && (next = gelf_getnote(data, *at, &note, &name, &text)); *at = next)
+		if (note.n_type == NT_GNU_ABI_TAG && note.n_namesz == sizeof(ELF_NOTE_GNU) &&
+		    !memcmp((char *)data->d_buf + name, ELF_NOTE_GNU, sizeof(ELF_NOTE_GNU)))
+			return true;
+	return false;
+}
+
+uint64_t file_abi_note(struct file *file)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr shdr;
+	size_t at;
+
+	while (file->elf && (section = elf_nextscn(file->elf, section)))
+		if (gelf_getshdr(section, &shdr) && shdr.sh_type == SHT_NOTE &&
+		    find_abi_note(section, &at))
+			return shdr.sh_offset + at + offsetof(GElf_Nhdr, n_type);
+	return 0;
+}
+
 /* ---- frames ---- */
 
 static struct frame_place frame_address(Dwarf_Frame *frame)

@@ -36,6 +36,13 @@ size_t file_read(struct file *file, uint64_t vaddr, void *bytes, size_t len);
 /* The first program header of @type. False: there is none. */
 bool file_phdr(struct file *file, uint32_t type, GElf_Phdr *phdr);
 
+/*
+ * The note that says for which system the file was built (.note.ABI-tag): where in the file its
+ * type is, FILE_NOTE_TYPE bytes. 0: there is none.
+ */
+#define FILE_NOTE_TYPE 4
+uint64_t file_abi_note(struct file *file);
+
 /* Where something is when an instruction is to be executed. */
 enum frame_rule {
 	FRAME_UNKNOWN,

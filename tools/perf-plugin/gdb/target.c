@@ -470,6 +470,13 @@ const char *target_file(struct target *target, const char *name)
 	return NULL;
 }
 
+uint64_t target_abi_note(struct target *target, const char *path)
+{
+	struct file *file = files_get(target->files, path);
+
+	return file ? file_abi_note(file) : 0;
+}
+
 void target_put_program(struct target *target, FILE *out)
 {
 	const char *path = target_program(target);

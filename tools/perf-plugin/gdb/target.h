@@ -48,6 +48,8 @@ const char *target_program(struct target *target);
 bool target_start(struct target *target, uint64_t *start);
 /* A file of the program by the name that it had on the recorded machine, as target_program(). */
 const char *target_file(struct target *target, const char *name);
+/* file_abi_note() of a file by its path here. */
+uint64_t target_abi_note(struct target *target, const char *path);
 /*
  * target_put_auxv - the auxiliary vector, as far as it is known, as the kernel writes it.
  * target_put_program - the program's name on the recorded machine.
