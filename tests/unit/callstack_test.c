@@ -602,6 +602,81 @@ static void gaps(void **state)
 	assert_int_equal(rvt_callstack_cuts(stack), 1);
 }
 
+/* ---- copies ---- */
+
+/* The way into a coroutine that waits, and out of it by a long jump. */
+static void go_on(struct rvt_callstack *stack)
+{
+	assert_int_equal(rvt_callstack_depth(stack), 2);
+	assert_int_equal(rvt_callstack_cuts(stack), 1);
+	call(stack, 0x240, 0x900);
+	assert_int_equal(rvt_callstack_jump(stack, 0x940, 0x634), 0);
+	assert_int_equal(rvt_callstack_depth(stack), 4);
+	assert_int_equal(rvt_callstack_frame(stack, 0)->from, 0x520);
+	call(stack, 0x640, 0x900);
+	assert_int_equal(rvt_callstack_jump(stack, 0x940, 0x244), 3);
+	call(stack, 0x250, 0x300);
+	call(stack, 0x310, 0x990);
+	assert_int_equal(rvt_callstack_return(stack, 0x234), 2);
+	assert_int_equal(rvt_callstack_depth(stack), 2);
+	assert_int_equal(rvt_callstack_frame(stack, 0)->tag, 4711);
+}
+
+/* What is of the other one now is gone with it, or is not there yet. */
+static void copies(void **state)
+{
+	struct rvt_callstack *stack = rvt_callstack_create(8, &code), *second, *third;
+
+	(void)state;
+	call(stack, 0x700, 0x800);
+	rvt_callstack_gap(stack, 0x120);
+	assert_int_equal(rvt_callstack_return(stack, 0xb20), 2);	/* cut off */
+	call(stack, 0xb30, 0x200);
+	rvt_callstack_frame(stack, 0)->tag = 4711;
+	call(stack, 0x220, 0x900);
+	rvt_callstack_jump(stack, 0x940, 0x500);
+	call(stack, 0x520, 0x600);
+	call(stack, 0x630, 0x900);
+	rvt_callstack_jump(stack, 0x940, 0x224);
+	call(stack, 0x230, 0x400);	/* setjmp() */
+	rvt_callstack_return(stack, 0x234);
+	second = rvt_callstack_clone(stack);
+	assert_non_null(second);
+	third = rvt_callstack_clone(second);
+	assert_non_null(third);
+	go_on(stack);
+	rvt_callstack_return(stack, 0xb34);
+	rvt_callstack_clear(stack);
+	go_on(second);
+	rvt_callstack_destroy(stack);
+	rvt_callstack_destroy(second);
+	go_on(third);
+	/* as deep as the first may be, and no deeper */
+	for (uint64_t i = 1; i <= 100; i++)
+		call(third, i * 0x1000, 0x2000);
+	assert_in_range(rvt_callstack_depth(third), 4, 8);
+	rvt_callstack_destroy(third);
+}
+
+/* A copy of none, and one of a stack that has been cleared. */
+static void empty_copies(void **state)
+{
+	struct rvt_callstack *stack = *state, *copy = rvt_callstack_clone(stack);
+
+	assert_non_null(copy);
+	assert_int_equal(rvt_callstack_depth(copy), 0);
+	call(copy, 0x100, 0x200);
+	assert_int_equal(rvt_callstack_depth(stack), 0);
+	assert_int_equal(rvt_callstack_return(copy, 0x104), 1);
+	rvt_callstack_destroy(copy);
+	call(stack, 0x100, 0x200);
+	rvt_callstack_clear(stack);
+	copy = rvt_callstack_clone(stack);
+	assert_non_null(copy);
+	assert_int_equal(rvt_callstack_return(copy, 0x104), 0);
+	rvt_callstack_destroy(copy);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -634,6 +709,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(signal_without_kernel, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(diverted_return, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(gaps, setup_code, teardown),
+		cmocka_unit_test(copies),
+		cmocka_unit_test_setup_teardown(empty_copies, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
