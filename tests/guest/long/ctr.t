@@ -41,7 +41,7 @@ test_modes()
 		rec both riscv_ctr/depth=64/ -c 500000
 		rec kernel riscv_ctr/depth=64/k -c 500000
 		rounds=6000 rec cycles riscv_ctr/trigger=1/ -c 100000
-		rec instructions riscv_ctr/trigger=2,not_taken=1/u -c 100000
+		rounds=6000 rec instructions riscv_ctr/trigger=2,not_taken=1/u -c 100000
 		rec traps riscv_ctr/$only_exceptions/ -c 2000000
 		perf-rvtrace inject -i traps.data -o traps.injected || exit 6
 		$stock"
