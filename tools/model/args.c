@@ -56,7 +56,7 @@ static const struct arg table[] = {
 	ARG("ts-modes", ARG_LIST, ts_modes, "none external system core shared"),
 	ARG("formats", ARG_LIST, formats, "etrace ntrace"),
 	ARG("etrace", ARG_TEXT, etrace_path, NULL),
-	ARG("topology", ARG_WORD, topology, "direct funnel tree both pib atb k3"),
+	ARG("topology", ARG_WORD, topology, "direct funnel tree both pib atb k3 k3-etr"),
 	ARG("capture", ARG_TEXT, capture_dir, NULL),
 	ARG("width", ARG_U32, access_width, NULL),
 	ARG("sram", ARG_U32, sram, NULL),

@@ -11,6 +11,8 @@
 #define ATB_ID(ctl)	((ctl) >> 8 & 0x7f)
 #define ATB_ASYNC_FREQ	(7u << 12)	/* a setting inside of Impl */
 
+_Thread_local unsigned int atb_id;
+
 static int atb_accept(struct component *c, const struct component *from, const uint8_t *bytes,
 		      size_t len)
 {
@@ -18,6 +20,7 @@ static int atb_accept(struct component *c, const struct component *from, const u
 
 	(void)from;
 	pthread_mutex_lock(&c->path_lock);
+	atb_id = ATB_ID(reg_get(c, 0));
 	if (c->n_outs)
 		ret = part_pass(c, bytes, len);
 	else

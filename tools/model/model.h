@@ -10,6 +10,7 @@
  *	cpu.c		registers of the emulated hart
  *	topology.c	which components there are
  *	encoder.c sink.c ...	what each type of component does
+ *	coresight.c formatter.c	the same of what is behind ATB bridges
  *	path.c		messages from one to the next
  *	regs.c		a component's register page: junk, WARL, handshakes, violations
  *
@@ -46,7 +47,7 @@
 enum model_clock { CLOCK_OF_TIME_CSR, CLOCK_OF_INSNS };
 enum model_topology {
 	TOPOLOGY_DIRECT, TOPOLOGY_FUNNEL, TOPOLOGY_TREE, TOPOLOGY_BOTH, TOPOLOGY_PIB, TOPOLOGY_ATB,
-	TOPOLOGY_K3,
+	TOPOLOGY_K3, TOPOLOGY_K3_ETR,
 };
 
 enum model_registers { REGISTERS_1_0, REGISTERS_V0 };
@@ -235,6 +236,8 @@ bool csr_is_modelled(int csr);
 enum part_type {
 	PART_ENCODER = 0x1, PART_FUNNEL = 0x8, PART_RAM_SINK = 0x9, PART_PIB = 0xa,
 	PART_ATB_BRIDGE = 0xe,
+	/* of CoreSight, which have no such numbers */
+	PART_CORESIGHT = 0x10,
 };
 
 #define CTL_ACTIVE	(1u << 0)
@@ -271,6 +274,11 @@ struct part_ops {
 	/* Bits of Control that may be written while the component is enabled. */
 	uint32_t live_control;
 	uint32_t write_1_clears;
+	/*
+	 * Of a block that has nothing of the Trace Control Interface but its place on the way to a
+	 * sink, and is always active: a register is written.
+	 */
+	void (*foreign_write)(struct component *c, uint32_t offset, uint32_t value);
 	/* Takes a whole message. 0 or -ENOSPC. Called with the path locks of those before it. */
 	int (*accept)(struct component *c, const struct component *from, const uint8_t *bytes,
 		      size_t len);
@@ -401,6 +409,12 @@ struct component *sink_new(unsigned int index, uint32_t offset);
 struct component *funnel_new(unsigned int index, uint32_t offset);
 struct component *pib_new(unsigned int index, uint32_t offset);
 struct component *atb_new(unsigned int index, uint32_t offset);
+/* The ATB id of the bridge that the data came by which is being accepted by what is behind. */
+extern _Thread_local unsigned int atb_id;
+/* Of CoreSight: a funnel, and a Trace Memory Controller as FIFO or as sink in memory. */
+struct component *csfunnel_new(unsigned int index, uint32_t offset);
+struct component *etf_new(unsigned int index, uint32_t offset);
+struct component *etr_new(unsigned int index, uint32_t offset);
 /*
  * Registers from before ratification, of an encoder or a funnel, and of a sink that it feeds, or
  * NULL. The guest finds them at @offset, and not where those two are.

@@ -411,6 +411,11 @@ static void guest_wrote(uint64_t where, uint32_t value)
 
 	if (!c)
 		return;
+	if (c->ops->foreign_write) {
+		c->ops->foreign_write(c, offset, value);
+		c->page[offset / 4] = c->reg[offset / 4];
+		return;
+	}
 	part_write(c, offset, value);
 	/* What the store left in the page is not what the component answers. */
 	if (!offset)
@@ -437,7 +442,7 @@ static void check_hart(const struct component *c, unsigned int vcpu, const char 
 	if (!model.args.own_hart || !c)
 		return;
 	if (c->type != PART_ENCODER &&
-	    !(c->type == PART_ATB_BRIDGE && model.args.topology == TOPOLOGY_K3))
+	    !(c->type == PART_ATB_BRIDGE && model.args.topology >= TOPOLOGY_K3))
 		return;
 	if (c->index != vcpu)
 		violation(c, "%s by hart %u", what, vcpu);
@@ -481,6 +486,11 @@ void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, 
 	pthread_mutex_lock(&model.lock);
 	c = find_part((uint64_t)where);
 	check_hart(c, vcpu, "read");
+	if (c && c->ops->foreign_write) {
+		if (c->ops->was_read)
+			c->ops->was_read(c, offset);
+		c = NULL;
+	}
 	if (c && offset && !(c->shown & CTL_ACTIVE))
 		violation(c, "read register 0x%03x while inactive", offset);
 	else if (c && offset)

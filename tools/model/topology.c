@@ -7,6 +7,9 @@
 #define SHARED_FUNNEL	0x20000
 #define SHARED_SINK	0x21000
 #define SHARED_PIB	0x22000
+#define CORESIGHT_FUNNEL 0x23000
+#define CORESIGHT_ETF	0x24000
+#define CORESIGHT_ETR	0x25000
 #define LOWER_FUNNEL(i)	(0x28000 + MODEL_PAGE * (i))
 
 static void connect(struct component *from, struct component *to)
@@ -47,15 +50,26 @@ static int own(unsigned int n, struct component *(*create)(unsigned int index, u
 	return 0;
 }
 
-/* As in SpacemiT's K3: what leaves the funnel goes to CoreSight. */
-static int funnel_of_bridges(unsigned int n)
+/* As in SpacemiT's K3: what leaves the funnel goes to CoreSight, and off the chip or to memory. */
+static int funnel_of_bridges(unsigned int n, bool etr)
 {
 	struct component *funnel = funnel_new(0, SHARED_FUNNEL);
+	struct component *behind[3] = { NULL };
 
 	if (!funnel)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < n; i++)
 		connect(harts[i].encoder->out[0], funnel);
+	if (!etr)
+		return 0;
+	behind[0] = csfunnel_new(0, CORESIGHT_FUNNEL);
+	behind[1] = etf_new(0, CORESIGHT_ETF);
+	behind[2] = etr_new(0, CORESIGHT_ETR);
+	if (!behind[0] || !behind[1] || !behind[2])
+		return -ENOMEM;
+	connect(funnel, behind[0]);
+	connect(behind[0], behind[1]);
+	connect(behind[1], behind[2]);
 	return 0;
 }
 
@@ -114,8 +128,9 @@ int topology_build(unsigned int n)
 	case TOPOLOGY_ATB:
 		return own(n, atb_new);
 	case TOPOLOGY_K3:
+	case TOPOLOGY_K3_ETR:
 		ret = own(n, atb_new);
-		return ret ? ret : funnel_of_bridges(n);
+		return ret ? ret : funnel_of_bridges(n, model.args.topology == TOPOLOGY_K3_ETR);
 	default:
 		return own(n, sink_new);
 	}

@@ -144,20 +144,20 @@ void rvtrace_fail(struct rvtrace_component *comp, const char *what)
 /*
  * rvtrace_wait_quietly - like rvtrace_wait(), where an answer need not come
  *
- * Returns 0, or -ETIMEDOUT after @timeout_us microseconds. Reads the register at least once after
- * that time: this hart itself may have been held up.
+ * Returns 0, or -ETIMEDOUT after @timeout_us microseconds and RVTRACE_LATE_LOOKS reads.
  */
 int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us)
 {
 	u64 deadline = rvtrace_deadline(timeout_us);
-	bool late;
+	int late = 0;
 
 	do {
-		late = rvtrace_expired(deadline);
+		if (rvtrace_expired(deadline))
+			late++;
 		if ((rvtrace_read(comp, RVTRACE_CONTROL) & mask) == value)
 			return 0;
 		cpu_relax();
-	} while (!late);
+	} while (late < RVTRACE_LATE_LOOKS);
 	return -ETIMEDOUT;
 }
 

@@ -29,6 +29,8 @@
 
 /* A handshake that takes longer means that the component does not work (microseconds). */
 #define RVTRACE_TIMEOUT_US			10000
+/* How often it is looked at after that time: this hart itself may have been held up. */
+#define RVTRACE_LATE_LOOKS			16
 /* Such a component is reset after this time, which doubles with each failure up to ... (ms) */
 #define RVTRACE_RECOVERY_MS			100
 #define RVTRACE_RECOVERY_MAX_MS			(RVTRACE_RECOVERY_MS << 7)
@@ -106,7 +108,11 @@ struct rvtrace_ops {
  *		bridges' own numbers
  * @sink_boundary: RAM sinks write to no memory that crosses a multiple of this, a power of two; 0:
  *		to any
+ * @own_hart:	of an encoder: no other hart may access it, or what only it feeds, not even for a
+ *		moment. Harts that share a sink ask each other to stop then
  * @ntrace_params: what decoders of N-Trace must know, as lines "key = value"; NULL: nothing
+ * @sink_params: of a sink: what decoders must know of trace of any protocol that comes from it; NULL:
+ *		nothing
  *
  * A compatible of the driver's match table names one. It is the same for all components of a kind,
  * and never written to.
@@ -121,7 +127,9 @@ struct rvtrace_platform_ops {
 	u32 src_bits;
 	u32 atb_id;
 	u64 sink_boundary;
+	bool own_hart;
 	const char *ntrace_params;
+	const char *sink_params;
 };
 
 /**
@@ -171,6 +179,9 @@ struct rvtrace_ts {
  * @ts:		its timestamp unit
  * @users:	harts that trace through it. Protected by the locks of the paths that lead here, see
  *		struct rvtrace_path.
+ * @held:	those of @users that have stopped until the sink has been drained. Protected as @users.
+ * @draining:	of a sink: a hart has asked the others to stop. Protected as @users.
+ * @held_lost:	of a sink: a hart lost trace when it stopped for that. Protected as @users.
  * @lock:	of a sink: protects its settings, and what struct rvtrace_path says. Nests inside
  *		locks of perf and of the scheduler.
  * @running:	of a sink: harts that trace into it, or the only one that can. Protected as @users.
@@ -201,6 +212,9 @@ struct rvtrace_component {
 	bool leads_out;
 	struct rvtrace_ts ts;
 	unsigned int users;
+	unsigned int held;
+	bool draining;
+	bool held_lost;
 	raw_spinlock_t lock; /* of a sink: see above */
 	struct cpumask running;
 	bool stall;
@@ -308,6 +322,11 @@ void rvtrace_ts_set(struct rvtrace_component *comp, bool on);
 /* rvtrace-atbbridge.c, rvtrace-pibsink.c */
 extern const struct rvtrace_ops rvtrace_atbbridge_ops;
 extern const struct rvtrace_ops rvtrace_pibsink_ops;
+
+/* rvtrace-coresight.c */
+extern const struct rvtrace_platform_ops rvtrace_csfunnel_ops;
+extern const struct rvtrace_platform_ops rvtrace_etf_ops;
+extern const struct rvtrace_platform_ops rvtrace_etr_ops;
 
 /* rvtrace-k3.c */
 extern const struct rvtrace_platform_ops rvtrace_k3_ops;

@@ -77,17 +77,19 @@ static ssize_t features_show(struct device *dev, struct device_attribute *attr, 
 static DEVICE_ATTR_RO(features);
 
 /*
- * What holds with no option in force; "timestamp" says in which form they come when asked for. What
- * is known of the chip comes next, and what firmware says is last: the last of equal keys counts.
+ * What holds with no option in force, of trace that goes to the default sink; "timestamp" says in
+ * which form they come when asked for. What is known of the chip comes next, and what firmware says
+ * is last: the last of equal keys counts.
  */
 static ssize_t rvtrace_params_emit(struct rvtrace_encoder *enc, enum rvtrace_format format,
 				   char *buf)
 {
+	const char *sink_params = enc->paths[0].sink->platform->sink_params;
 	const char *params;
 	ssize_t len;
 
-	len = sysfs_emit(buf, "protocol = %s\nxlen = %d\n", rvtrace_format_name(format),
-			 __riscv_xlen);
+	len = sysfs_emit(buf, "protocol = %s\nxlen = %d\n%s", rvtrace_format_name(format),
+			 __riscv_xlen, sink_params ?: "");
 	if (format == RVTRACE_FORMAT_NTRACE) {
 		len += sysfs_emit_at(buf, len,
 				     "dialect = 1.0\nmode = %s\nsrc_bits = %u\ntimestamp = %s\n",

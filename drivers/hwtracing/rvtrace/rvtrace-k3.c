@@ -19,4 +19,5 @@ const struct rvtrace_platform_ops rvtrace_k3_ops = {
 	.major		= 1,
 	.src_bits	= 12,
 	.atb_id		= RVTRACE_K3_ATB_ID,
+	.own_hart	= true,
 };

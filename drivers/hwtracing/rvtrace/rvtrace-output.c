@@ -68,6 +68,9 @@ void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size)
 		return;
 	}
 	fits = min(size, rc->handle.size - rc->written);
+	/* Whole units: what comes next must lie as it did in the sink. */
+	if (fits < size)
+		fits = round_down(fits, rc->path->ram->access ?: RVTRACE_RAM_MIN_ACCESS);
 	rvtrace_output_bytes(aux, rc->handle.head + rc->written, data, fits);
 	rc->written += fits;
 	if (fits < size)

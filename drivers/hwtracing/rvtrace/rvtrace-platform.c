@@ -39,6 +39,12 @@ static const struct of_device_id rvtrace_of_match[] = {
 	{ .compatible = "riscv,trace-atbbridge", .data = &rvtrace_k3_ops },
 	{ .compatible = "sifive,trace-encoder-v0", .data = &rvtrace_v0_encoder_ops },
 	{ .compatible = "sifive,trace-funnel-v0", .data = &rvtrace_v0_funnel_ops },
+	/* A kernel with CoreSight's drivers has its own for what is behind ATB bridges. */
+#if !IS_ENABLED(CONFIG_CORESIGHT)
+	{ .compatible = "rvtrace,coresight-funnel", .data = &rvtrace_csfunnel_ops },
+	{ .compatible = "rvtrace,coresight-etf", .data = &rvtrace_etf_ops },
+	{ .compatible = "rvtrace,coresight-etr", .data = &rvtrace_etr_ops },
+#endif
 	{ }
 };
 MODULE_DEVICE_TABLE(of, rvtrace_of_match);

@@ -175,18 +175,23 @@ void rvtrace_session_stop(struct rvtrace_cpu *rc)
 	rvtrace_session_end(rc);
 }
 
-static void rvtrace_session_drain(struct rvtrace_cpu *rc)
+static void rvtrace_session_drain_by(struct rvtrace_cpu *rc,
+				     bool (*drain)(struct rvtrace_cpu *rc))
 {
-	if (!rc->path->ram)
-		return;
 	rc->running = false;
-	if (!rvtrace_path_drain(rc)) {
+	if (!drain(rc)) {
 		rvtrace_session_end(rc);
 		return;
 	}
 	rc->running = true;
 	if (!rc->aux->overwrite)
 		rvtrace_timer_arm(rc, 0);
+}
+
+static void rvtrace_session_drain(struct rvtrace_cpu *rc)
+{
+	if (rc->path->ram)
+		rvtrace_session_drain_by(rc, rvtrace_path_drain);
 }
 
 static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
@@ -254,6 +259,15 @@ void rvtrace_run_swap(void)
 
 	if (rc->running && rc->path->ram && rvtrace_output_swap(rc))
 		rvtrace_session_drain(rc);
+}
+
+/* Another hart wants to drain the sink that both use, or has done so. Interrupts are off. */
+static void rvtrace_run_attend(void *unused)
+{
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+
+	if (rc->running && rc->path->ram)
+		rvtrace_session_drain_by(rc, rvtrace_path_attend);
 }
 
 static void rvtrace_run_flush_here(void *unused)
@@ -379,6 +393,7 @@ void rvtrace_run_init(void)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		raw_spin_lock_init(&rc->deferred_lock);
 		INIT_CSD(&rc->flush_csd, rvtrace_run_flush_here, NULL);
+		INIT_CSD(&rc->attend_csd, rvtrace_run_attend, NULL);
 	}
 }
 
@@ -389,4 +404,6 @@ void rvtrace_run_exit(void)
 
 	for_each_possible_cpu(cpu)
 		hrtimer_cancel(&per_cpu(rvtrace_cpus, cpu).timer);
+	/* A hart may have been called and not have looked yet. */
+	kick_all_cpus_sync();
 }

@@ -7,6 +7,14 @@
  * may receive all trace of the sink. An encoder that stops leaves its trace in the sink while
  * others run. The hart that drains the sink, because it fills up or because nobody else uses it,
  * gets all trace into its AUX buffer. Decoders distinguish encoders by SRC.
+ *
+ * To drain it, all encoders must stop. Where a hart cannot do that for another one, it asks the
+ * others to stop theirs, stops its own, and goes on untraced. The last one to stop drains the sink,
+ * and then each starts its encoder again. So nobody waits with interrupts off:
+ *
+ *	hart 0	timer: asks, stops ---------------------------- starts
+ *	hart 1	------------------ interrupt: stops ----------------- starts
+ *	hart 2	------------------ interrupt: stops, drains, starts
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
@@ -76,20 +84,21 @@ static int rvtrace_flush(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 {
 	struct rvtrace_ramsink *sink = rc->path->ram;
 	u64 deadline = rvtrace_deadline(RVTRACE_TIMEOUT_US);
-	bool late = false;
+	int late = 0;
 
 	while (!rvtrace_flushed(rvtrace_read(comp, RVTRACE_CONTROL))) {
 		if (sink && rvtrace_ramsink_stopped_itself(sink)) {
 			if (rvtrace_sink_unblock(rc, sink))
 				return -ETIMEDOUT;
 			deadline = rvtrace_deadline(RVTRACE_TIMEOUT_US);
+			late = 0;
 		}
-		if (late) {
+		if (late == RVTRACE_LATE_LOOKS) {
 			rvtrace_fail(comp, "flush");
 			return -ETIMEDOUT;
 		}
-		/* One more look after the time is over: this hart itself may have been held up. */
-		late = rvtrace_expired(deadline);
+		if (rvtrace_expired(deadline))
+			late++;
 		cpu_relax();
 	}
 	return 0;
@@ -200,20 +209,45 @@ static int rvtrace_path_join(struct rvtrace_cpu *rc)
 	return 0;
 }
 
+static void rvtrace_path_set_held(struct rvtrace_cpu *rc, bool held)
+{
+	struct rvtrace_path *path = rc->path;
+	unsigned int i;
+
+	if (rc->held == held)
+		return;
+	rc->held = held;
+	for (i = 0; i < path->nr_hops; i++)
+		path->hops[i]->held += held ? 1 : -1;
+}
+
 static void rvtrace_path_leave(struct rvtrace_cpu *rc)
 {
 	cpumask_clear_cpu(rc->encoder->cpu, &rc->path->sink->running);
 	rvtrace_users(rc->path, -1);
+	rvtrace_path_set_held(rc, false);
 }
 
+/* Disables what no running encoder feeds. Whoever does so is on the path, so may access it. */
 static void rvtrace_disable_unused(struct rvtrace_cpu *rc)
 {
 	struct rvtrace_path *path = rc->path;
 	struct rvtrace_component **hop;
 
 	for (hop = path->hops; hop < path->hops + path->nr_hops; hop++)
-		if (!(*hop)->users)
+		if ((*hop)->users == (*hop)->held)
 			rvtrace_disable(rc, *hop);
+}
+
+/* Makes the other harts that use the sink look at its state. */
+static void rvtrace_sink_call_others(struct rvtrace_component *sink)
+{
+	int cpu;
+
+	/* One that has been called and has not looked yet will do so later: -EBUSY is no error. */
+	for_each_cpu(cpu, &sink->running)
+		if (cpu != smp_processor_id())
+			smp_call_function_single_async(cpu, &per_cpu(rvtrace_cpus, cpu).attend_csd);
 }
 
 static int rvtrace_path_start_locked(struct rvtrace_cpu *rc)
@@ -227,6 +261,11 @@ static int rvtrace_path_start_locked(struct rvtrace_cpu *rc)
 	ret = exclusive ? 0 : rvtrace_path_join(rc);
 	if (ret)
 		return ret;
+	/* It is started with the others. */
+	if (rc->path->sink->draining) {
+		rvtrace_path_set_held(rc, true);
+		return 0;
+	}
 	ret = rvtrace_enable_hops(rc, rc->path);
 	if (!ret)
 		ret = rvtrace_encoder_start(rc->encoder, rc->event, rvtrace_path_traces(rc));
@@ -256,6 +295,23 @@ int rvtrace_path_start(struct rvtrace_cpu *rc)
 	return ret;
 }
 
+/*
+ * Drains the sink, which has been disabled, and lets the harts that wait for that go on. Returns
+ * whether one of them lost trace.
+ */
+static bool rvtrace_sink_drain_held(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_component *sink = rc->path->sink;
+	bool lost = sink->held_lost;
+
+	rvtrace_sink_drain(rc);
+	sink->held_lost = false;
+	sink->draining = false;
+	if (sink->held)
+		rvtrace_sink_call_others(sink);
+	return lost;
+}
+
 /* Returns whether the encoder lost trace. */
 static bool rvtrace_path_stop_locked(struct rvtrace_cpu *rc)
 {
@@ -267,8 +323,8 @@ static bool rvtrace_path_stop_locked(struct rvtrace_cpu *rc)
 		rvtrace_path_leave(rc);
 	lost = rvtrace_stop_encoder(rc, rc);
 	rvtrace_disable_unused(rc);
-	if (!sink->users && rc->path->ram)
-		rvtrace_sink_drain(rc);
+	if (sink->users == sink->held && rc->path->ram)
+		lost |= rvtrace_sink_drain_held(rc);
 	return rvtrace_take_lost(rc) || lost;
 }
 
@@ -354,9 +410,73 @@ static bool rvtrace_path_drain_locked(struct rvtrace_cpu *rc)
 	return again;
 }
 
+/* Other harts use the sink, and this one cannot stop their encoders. */
+static bool rvtrace_path_must_ask(const struct rvtrace_cpu *rc)
+{
+	return rc->encoder->comp.platform->own_hart && rc->path->sink->users > 1;
+}
+
+/* Starts the encoder again behind a drain */
+static void rvtrace_path_release(struct rvtrace_cpu *rc)
+{
+	int ret;
+
+	rvtrace_path_set_held(rc, false);
+	ret = rvtrace_enable_hops(rc, rc->path);
+	if (!ret)
+		ret = rvtrace_encoder_start(rc->encoder, rc->event, rvtrace_path_traces(rc));
+	/* Its trace is missing from here until it is started again. */
+	if (ret)
+		rc->lost = true;
+}
+
+/*
+ * Stops the encoder for a drain, and drains the sink if no other runs any more. Returns false when
+ * the event cannot go on.
+ */
+static bool rvtrace_path_hold(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_component *sink = rc->path->sink;
+	bool lost;
+
+	if (rvtrace_stop_encoder(rc, rc)) {
+		/* Another hart gets the trace with the gap in it; this event must know, too. */
+		rc->lost = true;
+		sink->held_lost = true;
+	}
+	rvtrace_path_set_held(rc, true);
+	rvtrace_disable_unused(rc);
+	if (sink->users != sink->held)
+		return true;
+	lost = rvtrace_sink_drain_held(rc);
+	if (rvtrace_take_lost(rc) || lost)
+		rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
+	if (!rvtrace_output_reopen(rc)) {
+		rvtrace_path_leave(rc);
+		return false;
+	}
+	rvtrace_path_release(rc);
+	return true;
+}
+
+static bool rvtrace_path_ask(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_component *sink = rc->path->sink;
+
+	rvtrace_path_assert_held(rc->path);
+	if (rc->held)
+		return true;
+	if (!sink->draining) {
+		sink->draining = true;
+		rvtrace_sink_call_others(sink);
+	}
+	return rvtrace_path_hold(rc);
+}
+
 /*
  * rvtrace_path_drain - stop, hand over all trace, close the record, go on with the next
  *
+ * Where other harts must be asked to stop this is done some time later, perhaps by one of them.
  * Returns false when the event of @rc cannot go on because the AUX buffer is full. It is stopped
  * then, but others that use the sink are not.
  */
@@ -365,7 +485,26 @@ bool rvtrace_path_drain(struct rvtrace_cpu *rc)
 	bool again;
 
 	rvtrace_path_lock(rc->path);
-	again = rvtrace_path_drain_locked(rc);
+	again = rvtrace_path_must_ask(rc) ? rvtrace_path_ask(rc) : rvtrace_path_drain_locked(rc);
+	rvtrace_path_unlock(rc->path);
+	return again;
+}
+
+/*
+ * rvtrace_path_attend - another hart has asked this one to stop, or says that it may go on
+ *
+ * Returns as rvtrace_path_drain()
+ */
+bool rvtrace_path_attend(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_component *sink = rc->path->sink;
+	bool again = true;
+
+	rvtrace_path_lock(rc->path);
+	if (sink->draining && !rc->held)
+		again = rvtrace_path_hold(rc);
+	else if (!sink->draining && rc->held)
+		rvtrace_path_release(rc);
 	rvtrace_path_unlock(rc->path);
 	return again;
 }
@@ -399,12 +538,13 @@ void rvtrace_path_update_tracing(struct rvtrace_cpu *rc)
  * rvtrace_path_collect - stop, take what the sink has into the AUX buffer, go on
  *
  * The record stays open, so the AUX buffer must be in overwrite mode. When another hart holds the
- * lock, nothing happens: it may take long, and this is a sample.
+ * lock, or has to be asked, nothing happens: it may take long, and this is a sample.
  */
 void rvtrace_path_collect(struct rvtrace_cpu *rc)
 {
 	if (!rvtrace_path_trylock(rc->path))
 		return;
-	rvtrace_path_collect_locked(rc);
+	if (!rvtrace_path_must_ask(rc))
+		rvtrace_path_collect_locked(rc);
 	rvtrace_path_unlock(rc->path);
 }

@@ -15,6 +15,7 @@ struct rvtrace_ramsink;
 int rvtrace_path_start(struct rvtrace_cpu *rc);
 void rvtrace_path_stop(struct rvtrace_cpu *rc);
 bool rvtrace_path_drain(struct rvtrace_cpu *rc);
+bool rvtrace_path_attend(struct rvtrace_cpu *rc);
 void rvtrace_path_collect(struct rvtrace_cpu *rc);
 void rvtrace_path_update_tracing(struct rvtrace_cpu *rc);
 
