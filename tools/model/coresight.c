@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What is behind ATB bridges in a chip with Arm's CoreSight: a funnel, and a Trace Memory Controller
- * (TMC) in two configurations (Arm DDI 0461, DDI 0480). The ETF is a FIFO on the way, the ETR writes
- * frames to memory and goes round in its buffer.
+ * What is behind ATB bridges in a chip with Arm's CoreSight: a funnel, and a Trace Memory
+ * Controller (TMC) in two configurations (Arm DDI 0461, DDI 0480). The ETF is a FIFO on the way, the
+ * ETR writes frames to memory and goes round in its buffer.
  *
  * They have no reset and no handshakes by Control, so their registers are theirs alone. A flush is
  * done when the guest has looked for it some times.

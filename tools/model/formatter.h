@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The formatter of a CoreSight sink: from bytes of sources to frames of 16 bytes (Arm CoreSight SoC,
- * "Formatter"). It knows nothing of the library's reader of frames.
+ * The formatter of a CoreSight sink: from bytes of sources to frames of 16 bytes (Arm CoreSight
+ * SoC, "Formatter"). It knows nothing of the library's reader of frames.
  */
 #ifndef MODEL_FORMATTER_H
 #define MODEL_FORMATTER_H

@@ -111,8 +111,8 @@ struct rvtrace_ops {
  * @own_hart:	of an encoder: no other hart may access it, or what only it feeds, not even for a
  *		moment. Harts that share a sink ask each other to stop then
  * @ntrace_params: what decoders of N-Trace must know, as lines "key = value"; NULL: nothing
- * @sink_params: of a sink: what decoders must know of trace of any protocol that comes from it; NULL:
- *		nothing
+ * @sink_params: of a sink: what decoders must know of trace of any protocol that comes from it;
+ *		NULL: nothing
  *
  * A compatible of the driver's match table names one. It is the same for all components of a kind,
  * and never written to.
@@ -179,7 +179,8 @@ struct rvtrace_ts {
  * @ts:		its timestamp unit
  * @users:	harts that trace through it. Protected by the locks of the paths that lead here, see
  *		struct rvtrace_path.
- * @held:	those of @users that have stopped until the sink has been drained. Protected as @users.
+ * @held:	those of @users that have stopped until the sink has been drained. Protected as
+ *		@users.
  * @draining:	of a sink: a hart has asked the others to stop. Protected as @users.
  * @held_lost:	of a sink: a hart lost trace when it stopped for that. Protected as @users.
  * @lock:	of a sink: protects its settings, and what struct rvtrace_path says. Nests inside

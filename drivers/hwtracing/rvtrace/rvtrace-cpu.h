@@ -45,9 +45,10 @@ struct rvtrace_path;
  * @encoder:	the hart's encoder, or NULL. It may go at any time but in an RCU critical section
  *		and while the hart's interrupts are off.
  * @path:	path to the sink while @event runs
- * @held:	the encoder is stopped until the sink has been drained. Protected by the locks of @path
- * @attend_csd:	a call to this hart that makes it stop its encoder, or start it again, as the state of
- *		the sink has it
+ * @held:	the encoder is stopped until the sink has been drained. Protected by the locks of
+ *		@path
+ * @attend_csd:	a call to this hart that makes it stop its encoder, or start it again, as the state
+ *		of the sink has it
  * @lost:	trace of this hart is missing, as another hart found when it stopped the encoder or
  *		drained the sink. Protected by the locks of @path
  * @timer:	drains the sink before it is full

@@ -758,6 +758,103 @@ static u64 rvtrace_kunit_wait(struct kunit *test, struct rvtrace_component *comp
 	return best / NSEC_PER_USEC;
 }
 
+/* A component of CoreSight with this DEVID */
+static void rvtrace_kunit_coresight(struct kunit *test, struct rvtrace_component *comp,
+				    const struct rvtrace_platform_ops *ops, u32 devid)
+{
+	comp->base = (void __force __iomem *)kunit_kzalloc(test, REGISTERS_SIZE, GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, (void __force *)comp->base);
+	comp->platform = ops;
+	comp->dev.parent = kunit_device_register(test, "rvtrace-kunit-coresight");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, comp->dev.parent);
+	writel_relaxed(devid, comp->base + 0xfc8);
+}
+
+static void rvtrace_test_csfunnel(struct kunit *test)
+{
+	const struct rvtrace_platform_ops *ops = &rvtrace_csfunnel_ops;
+	struct rvtrace_component *comp = &rvtrace_kunit_encoder(test)->comp;
+	u32 *registers;
+
+	rvtrace_kunit_coresight(test, comp, ops, 4);
+	registers = (__force u32 *)comp->base;
+	KUNIT_ASSERT_EQ(test, ops->attach(comp), 0);
+	/* It has four inputs, and so many can be closed. */
+	ops->write(comp, RVTRACE_CONTROL, 1);
+	ops->write(comp, RVTRACE_FUNNEL_DIS_INPUT, 0xffff);
+	KUNIT_EXPECT_EQ(test, ops->read(comp, RVTRACE_FUNNEL_DIS_INPUT), 0xf);
+	ops->write(comp, RVTRACE_FUNNEL_DIS_INPUT, 0x2);
+	KUNIT_EXPECT_EQ(test, ops->read(comp, RVTRACE_CONTROL), 0x9);
+	ops->write(comp, RVTRACE_CONTROL, 3);
+	KUNIT_EXPECT_EQ(test, registers[0] & 0xff, 0xd);
+	KUNIT_EXPECT_EQ(test, ops->read(comp, RVTRACE_CONTROL), 0x3);
+	KUNIT_EXPECT_EQ(test, registers[0xfb0 / 4], 0xc5acce55);
+	ops->write(comp, RVTRACE_CONTROL, 1);
+	KUNIT_EXPECT_EQ(test, registers[0] & 0xff, 0);
+}
+
+/* A TMC with a memory of 256 bits: 2^5 bytes */
+static void rvtrace_test_etr(struct kunit *test)
+{
+	const struct rvtrace_platform_ops *ops = &rvtrace_etr_ops;
+	struct rvtrace_ramsink *sink;
+	u32 *registers;
+
+	sink = kunit_kzalloc(test, sizeof(*sink), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, sink);
+	rvtrace_kunit_coresight(test, &sink->comp, ops, 2 << 6 | 5 << 8);
+	registers = (__force u32 *)sink->comp.base;
+	KUNIT_EXPECT_EQ(test, ops->attach(&sink->comp), -ENODEV);
+	registers[0xfc8 / 4] = 1 << 6 | 5 << 8;
+	KUNIT_ASSERT_EQ(test, ops->attach(&sink->comp), 0);
+	KUNIT_EXPECT_EQ(test, sink->access, 32);
+	KUNIT_EXPECT_TRUE(test, sink->no_direct);
+
+	/* It is active when it is ready, and does not stop when it is full. */
+	ops->write(&sink->comp, RVTRACE_CONTROL, 1);
+	KUNIT_EXPECT_EQ(test, ops->read(&sink->comp, RVTRACE_CONTROL), 0);
+	registers[0x0c / 4] = BIT(2);
+	ops->write(&sink->comp, RVTRACE_CONTROL, 1 | BIT(4) | BIT(8));
+	KUNIT_EXPECT_EQ(test, ops->read(&sink->comp, RVTRACE_CONTROL), 0x19);
+
+	/* A buffer of 64 KiB at 4 GiB - 4 KiB, whose last unit is above 4 GiB */
+	ops->write(&sink->comp, RVTRACE_RAM_START_HIGH, 0);
+	ops->write(&sink->comp, RVTRACE_RAM_START_LOW, 0xfffff000);
+	ops->write(&sink->comp, RVTRACE_RAM_LIMIT_HIGH, 1);
+	ops->write(&sink->comp, RVTRACE_RAM_LIMIT_LOW, 0xefe0);
+	KUNIT_EXPECT_EQ(test, registers[0x118 / 4], 0xfffff000);
+	KUNIT_EXPECT_EQ(test, registers[0x04 / 4], SZ_64K / 4);
+	KUNIT_EXPECT_EQ(test, ops->read(&sink->comp, RVTRACE_RAM_LIMIT_HIGH), 1);
+	KUNIT_EXPECT_EQ(test, ops->read(&sink->comp, RVTRACE_RAM_LIMIT_LOW), 0xefe0);
+
+	/* Circular, bursts of 16, pages in a row, the formatter on, pointers at the base */
+	ops->write(&sink->comp, RVTRACE_CONTROL, 3 | BIT(4));
+	KUNIT_EXPECT_EQ(test, registers[0x20 / 4], 1);
+	KUNIT_EXPECT_EQ(test, registers[0x28 / 4], 0);
+	KUNIT_EXPECT_EQ(test, registers[0x110 / 4] & 0xf83, 0xf02);
+	KUNIT_EXPECT_EQ(test, registers[0x304 / 4], 3);
+	KUNIT_EXPECT_EQ(test, registers[0x18 / 4], 0xfffff000);
+	KUNIT_EXPECT_EQ(test, ops->read(&sink->comp, RVTRACE_CONTROL), 0x13);
+	KUNIT_EXPECT_EQ(test, ops->read(&sink->comp, RVTRACE_RAM_WP_LOW), 0xfffff000);
+
+	/* It is enabled until it has flushed and is ready, and can be read then. */
+	ops->write(&sink->comp, RVTRACE_CONTROL, 1 | BIT(4));
+	KUNIT_EXPECT_EQ(test, registers[0x304 / 4], 3 | BIT(6) | BIT(12));
+	KUNIT_EXPECT_EQ(test, ops->read(&sink->comp, RVTRACE_CONTROL), 0x13);
+	registers[0x304 / 4] = 3 | BIT(12);
+	KUNIT_EXPECT_EQ(test, ops->read(&sink->comp, RVTRACE_CONTROL), 0x13);
+	registers[0x0c / 4] = BIT(2) | BIT(0);
+	registers[0x18 / 4] = 0xfffff400;
+	KUNIT_EXPECT_EQ(test, ops->read(&sink->comp, RVTRACE_CONTROL), 0x19);
+	KUNIT_EXPECT_EQ(test, ops->read(&sink->comp, RVTRACE_RAM_WP_LOW), 0xfffff401);
+	/* After an error of the bus nobody knows what was written. */
+	registers[0x0c / 4] |= BIT(5);
+	KUNIT_EXPECT_EQ(test, ops->read(&sink->comp, RVTRACE_RAM_WP_LOW), 0xffffeff0);
+	/* Settings are written while it is disabled. */
+	ops->write(&sink->comp, RVTRACE_CONTROL, 1 | BIT(4));
+	KUNIT_EXPECT_EQ(test, registers[0x20 / 4], 0);
+}
+
 /* A timeout is what it says, however long one read takes. */
 static void rvtrace_test_timeout(struct kunit *test)
 {
@@ -793,6 +890,8 @@ static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_position),
 	KUNIT_CASE(rvtrace_test_written),
 	KUNIT_CASE(rvtrace_test_rate),
+	KUNIT_CASE(rvtrace_test_csfunnel),
+	KUNIT_CASE(rvtrace_test_etr),
 	KUNIT_CASE(rvtrace_test_timeout),
 	KUNIT_CASE(rvtrace_test_locks),
 	KUNIT_CASE(rvtrace_test_stall),
