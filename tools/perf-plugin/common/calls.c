@@ -80,7 +80,7 @@ static int find_thread(struct calls *calls, const struct rvt_hart_flow *hart,
 	if (!*thread)
 		return -ENOMEM;
 	comm = places_comm(calls->places, hart);
-	if ((*thread)->comm && !strcmp((*thread)->comm, comm))
+	if ((*thread)->comm == comm || ((*thread)->comm && !strcmp((*thread)->comm, comm)))
 		return 0;
 	(*thread)->comm = comm;
 	return calls->ops.thread ? calls->ops.thread(calls->ops.ctx, *thread) : 0;
@@ -386,23 +386,21 @@ static bool *lost_on(struct calls *calls, int32_t cpu)
 	return &calls->lost[n];
 }
 
-/* Who runs on the hart is seen at @time. */
-static int meet(struct calls *calls, struct rvt_hart_flow *hart, uint64_t time,
-		struct call_thread **thread)
+/* The hart's @thread is seen at @time. */
+static int meet(struct calls *calls, const struct rvt_hart_flow *hart, uint64_t time,
+		struct call_thread *thread)
 {
-	int err = find_thread(calls, hart, thread);
 	size_t cpu = hart->cpu < 0 ? 0 : (size_t)hart->cpu + 1;
 	uint32_t life = hart->task ? hart->task->life : 0;
+	int err;
 
-	if (err)
-		return err;
 	calls->timed |= hart->time_exact;
 	if (cpu < calls->n_lost && calls->lost[cpu]) {
 		calls->lost[cpu] = false;
-		doubt_calls(*thread);
+		doubt_calls(thread);
 	}
-	err = (*thread)->life != life ? end_life(calls, *thread, life) : 0;
-	catch_up(*thread, time);
+	err = thread->life != life ? end_life(calls, thread, life) : 0;
+	catch_up(thread, time);
 	return err;
 }
 
@@ -411,8 +409,10 @@ static int take_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_str
 {
 	struct calls *calls = ctx;
 	struct call_thread *thread;
-	int err = meet(calls, hart, line->began, &thread);
+	int err = find_thread(calls, hart, &thread);
 
+	if (!err)
+		err = meet(calls, hart, line->began, thread);
 	if (err)
 		return err;
 	thread->stopped = false;
@@ -443,7 +443,7 @@ static int take_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_tr
 		err = tell_untraced(calls, thread, hart, transfer->to);
 	}
 	if (!err)
-		err = meet(calls, hart, hart->time, &thread);
+		err = meet(calls, hart, hart->time, thread);
 	if (err)
 		return err;
 	if (transfer->kind == RVT_TRANSFER_STOP) {

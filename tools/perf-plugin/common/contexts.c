@@ -5,6 +5,12 @@
 #include <string.h>
 #include "common/contexts.h"
 
+/* One text mostly has one address. */
+static bool is_same(const char *a, const char *b)
+{
+	return a == b || !strcmp(a, b);
+}
+
 struct context *context_child(struct context *parent, const char *name, const char *dso,
 			      bool kernel)
 {
@@ -12,10 +18,12 @@ struct context *context_child(struct context *parent, const char *name, const ch
 
 	if (parent->depth >= CONTEXT_MAX_DEPTH)
 		return parent;
-	while (*link && ((*link)->kernel != kernel || strcmp((*link)->name, name) ||
-			 strcmp((*link)->dso, dso)))
+	while (*link && ((*link)->kernel != kernel || !is_same((*link)->name, name) ||
+			 !is_same((*link)->dso, dso)))
 		link = &(*link)->sibling;
 	child = *link;
+	if (child == parent->child && child)
+		return child;
 	if (child) {
 		/* moved to the front: the next look-up is likely the same */
 		*link = child->sibling;

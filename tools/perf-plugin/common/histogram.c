@@ -53,16 +53,18 @@ uint64_t histogram_percentile(const struct histogram *histogram, double percent,
 
 	if (!wanted)
 		wanted = 1;
-	for (unsigned int i = 0; i < HISTOGRAM_ROWS * HISTOGRAM_BUCKETS; i++) {
-		unsigned int row = i / HISTOGRAM_BUCKETS, bucket = i % HISTOGRAM_BUCKETS;
-		if (!histogram->rows[row])
-			continue;
-		seen += histogram->rows[row][bucket].count;
-		if (seen < wanted)
-			continue;
-		if (example)
-			*example = histogram->rows[row][bucket].example;
-		return histogram->rows[row][bucket].sum / histogram->rows[row][bucket].count;
+	for (unsigned int row = 0; row < HISTOGRAM_ROWS; row++) {
+		const struct histogram_bucket *bucket = histogram->rows[row];
+		const struct histogram_bucket *end = bucket + (bucket ? HISTOGRAM_BUCKETS : 0);
+
+		for (; bucket < end; bucket++) {
+			seen += bucket->count;
+			if (seen < wanted)
+				continue;
+			if (example)
+				*example = bucket->example;
+			return bucket->sum / bucket->count;
+		}
 	}
 	return 0;
 }
@@ -71,13 +73,10 @@ uint64_t histogram_between(const struct histogram *histogram, uint64_t from, uin
 {
 	uint64_t n = 0;
 
-	for (unsigned int i = 0; i < HISTOGRAM_ROWS * HISTOGRAM_BUCKETS; i++) {
-		unsigned int row = i / HISTOGRAM_BUCKETS, bucket = i % HISTOGRAM_BUCKETS;
-
-		if (histogram->rows[row] && bucket_from(row, bucket) >= from &&
-		    bucket_from(row, bucket) < to)
-			n += histogram->rows[row][bucket].count;
-	}
+	for (unsigned int row = 0; row < HISTOGRAM_ROWS; row++)
+		for (unsigned int i = 0; histogram->rows[row] && i < HISTOGRAM_BUCKETS; i++)
+			if (bucket_from(row, i) >= from && bucket_from(row, i) < to)
+				n += histogram->rows[row][i].count;
 	return n;
 }
 
@@ -85,12 +84,10 @@ uint64_t histogram_above(const struct histogram *histogram, uint64_t limit)
 {
 	uint64_t sum = 0;
 
-	for (unsigned int i = 0; i < HISTOGRAM_ROWS * HISTOGRAM_BUCKETS; i++) {
-		unsigned int row = i / HISTOGRAM_BUCKETS, bucket = i % HISTOGRAM_BUCKETS;
-
-		if (histogram->rows[row] && bucket_from(row, bucket) > limit)
-			sum += histogram->rows[row][bucket].sum -
-				limit * histogram->rows[row][bucket].count;
-	}
+	for (unsigned int row = 0; row < HISTOGRAM_ROWS; row++)
+		for (unsigned int i = 0; histogram->rows[row] && i < HISTOGRAM_BUCKETS; i++)
+			if (bucket_from(row, i) > limit)
+				sum += histogram->rows[row][i].sum -
+					limit * histogram->rows[row][i].count;
 	return sum;
 }

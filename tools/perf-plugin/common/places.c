@@ -61,10 +61,11 @@ const char *places_keep(struct places *places, const char *name)
 {
 	const char *last = places->last_kept;
 
+	if (last && !strcmp(last, name))
+		return last;
 	if (!text_is_visible(name))
 		return keep_visible(places, name);
-	if (!last || strcmp(last, name))
-		last = places->last_kept = names_keep(&places->names, name);
+	last = places->last_kept = names_keep(&places->names, name);
 	return last ? last : UNKNOWN;
 }
 
