@@ -25,7 +25,11 @@ enum rvt_transfer_kind {
 	RVT_TRANSFER_TRAP,	/* .from is the EPC */
 	RVT_TRANSFER_TRAP_RETURN,
 	RVT_TRANSFER_START,	/* tracing began at .to */
-	RVT_TRANSFER_STOP,	/* .from ran last; the program goes on at .to */
+	/*
+	 * .from ran last; the program goes on at .to, or (0) it is not known where. With .indirect
+	 * the kernel has returned to a program that is not traced: its frames end.
+	 */
+	RVT_TRANSFER_STOP,
 };
 
 struct rvt_transfer {

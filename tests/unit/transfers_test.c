@@ -290,6 +290,32 @@ static void kernel_interrupted(void **state)
 	expect(f, RVT_TRANSFER_TRAP, K(0x200), HANDLER, 0, 2);
 }
 
+/*
+ * The program is not traced: the kernel returns to it, and is entered again. E-Trace tells what is
+ * behind the trap return as the place where tracing stopped.
+ */
+static void kernel_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	tell(f, RVT_EVENT_TRAP, K(0x9000));
+	tell(f, RVT_EVENT_STOP, K(0x8100));
+	for (int i = 0; i < 3; i++) {
+		tell(f, RVT_EVENT_START, HANDLER);
+		run(f, HANDLER, RVT_INSN_CALL);
+		run(f, K(0x200), RVT_INSN_TRAP_RETURN);
+		assert_int_equal(f->seen.depth, i ? 1 : 3);
+		tell(f, RVT_EVENT_STOP, i == 1 ? 0 : K(0x218));
+		expect(f, RVT_TRANSFER_STOP, K(0x214), 0, i ? 1 : 3, 0);
+	}
+	/* firmware was asked: nothing has ended */
+	tell(f, RVT_EVENT_START, HANDLER);
+	run(f, HANDLER, RVT_INSN_CALL);
+	run(f, K(0x200), RVT_INSN_ECALL);
+	tell(f, RVT_EVENT_STOP, K(0x218));
+	expect(f, RVT_TRANSFER_STOP, K(0x214), K(0x218), 0, 1);
+}
+
 /* The end of a trap is in a gap: it has ended where the program goes on. */
 static void lost_in_kernel(void **state)
 {
@@ -311,7 +337,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(kinds_of_transfers), TEST(straight_lines), TEST(calls_and_returns),
 		TEST(deep_recursion), TEST(unwanted), TEST(stacks_of_threads),
-		TEST(program_interrupted), TEST(kernel_interrupted), TEST(lost_in_kernel),
+		TEST(program_interrupted), TEST(kernel_interrupted), TEST(kernel_alone),
+		TEST(lost_in_kernel),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

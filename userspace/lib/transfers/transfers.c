@@ -170,6 +170,9 @@ static size_t update_stack(struct rvt_callstack *stack, const struct rvt_transfe
 	case RVT_TRANSFER_JUMP:
 		return transfer->indirect ?
 			rvt_callstack_jump(stack, transfer->from, transfer->to) : 0;
+	case RVT_TRANSFER_STOP:
+		/* the kernel has returned to the program, which is not traced */
+		return transfer->indirect ? rvt_callstack_resume(stack, 0, transfer->to) : 0;
 	default:
 		return 0;
 	}
@@ -345,18 +348,23 @@ static int take_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *hart
 		     const struct rvt_event *event)
 {
 	struct hart_state *state = hart->user;
-	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_STOP, .from = state->last,
-					 .to = event->pc, .flags = "tr end" };
+	/* where a trap return goes, nothing but what runs there tells */
+	bool left = state->has_last && state->last_class == RVT_INSN_TRAP_RETURN &&
+		(!event->pc || event->pc == state->next);
+	uint64_t pc = left ? 0 : event->pc;
+	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_STOP, .from = state->last, .to = pc,
+				     .flags = "tr end",
+				     .indirect = left && in_kernel(state->last) };
 	/* the last instruction may have gone elsewhere, though nothing ran there */
-	int err = event->pc ? arrive(transfers, hart, event->pc) : 0;
+	int err = pc ? arrive(transfers, hart, pc) : 0;
 	bool others = state->others;
 
 	if (!err)
 		err = end_line(transfers, hart);
 	if (!err && state->has_last && !others)
 		err = do_transfer(transfers, hart, &transfer, 0);
-	state->stopped = event->pc;
-	state->stopped_at = event->pc;
+	state->stopped = pc;
+	state->stopped_at = pc;
 	state->has_last = false;
 	return err ? err : hart->left ? RVT_SLICE_DONE : 0;
 }
