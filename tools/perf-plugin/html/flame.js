@@ -4,6 +4,7 @@ const flame = (() => {
 	const canvas = document.getElementById('flame-canvas');
 	const info = document.getElementById('flame-info');
 	const matched = document.getElementById('flame-matched');
+	const NARROWEST = 0.5;	/* pixels of a box that is drawn */
 	const state = { layout: 'icicle', measure: 'insns', threads: false, search: '', root: null,
 		zoomed: null, selected: null, boxes: [] };
 
@@ -103,7 +104,7 @@ const flame = (() => {
 	function depthOf(node, width, whole) {
 		let deepest = 0;
 		for (const child of node.sorted)
-			if (child.total / whole * width >= 1)
+			if (child.total / whole * width >= NARROWEST)
 				deepest = Math.max(deepest, 1 + depthOf(child, width, whole));
 		return deepest;
 	}
@@ -125,7 +126,7 @@ const flame = (() => {
 		const room = width / (node.total || 1);
 		for (const child of node.sorted) {
 			const part = child.total * room;
-			if (part < 0.3)
+			if (part < NARROWEST)
 				break;
 			drawNode(context, colors, child, x, part, level + 1, whole, height);
 			x += part;

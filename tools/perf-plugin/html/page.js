@@ -39,7 +39,8 @@ const views = (() => {
 	window.matchMedia('(prefers-color-scheme: dark)').addEventListener('change', draw);
 	document.getElementById('input').textContent = page.input;
 	document.title = `rvtrace: ${page.input}`;
-	losses.textContent = `${count(page.insns)} instructions. ${page.losses.text}`;
+	losses.textContent = page.losses.lost ? page.losses.text :
+		`${count(page.insns)} instructions: ${page.losses.text}`;
 	losses.classList.toggle('lost', page.losses.lost);
 	flame.build();
 	open(tabs[0]);

@@ -17,7 +17,8 @@ const tables = (() => {
 	 * @chosen, unless it is missing, gets the object of a row that is clicked.
 	 */
 	function makeTable(place, objects, columns, search, chosen) {
-		const state = { by: 0, down: true };
+		/* the first numbers, the greatest on top */
+		const state = { by: columns.findIndex((column) => column.text), down: true };
 
 		function rows() {
 			const wanted = search.value.toLowerCase(), column = columns[state.by];
@@ -138,7 +139,7 @@ const tables = (() => {
 			cell('td', count(f.bars[i + 1]), row);
 			const bar = document.createElement('div');
 			bar.className = 'bar';
-			bar.style.width = 400 * f.bars[i + 1] / most + 'px';
+			bar.style.width = 40 * f.bars[i + 1] / most + 'vw';
 			cell('td', '', row).append(bar);
 		}
 		document.getElementById('latency-bars').replaceChildren(table);
@@ -149,13 +150,14 @@ const tables = (() => {
 			'This recording has no time stamps: calls are measured in instructions. ') +
 			'Tail: what calls took beyond the median, all of them together. Choose a function for its histogram.';
 		makeTable(document.getElementById('latency-table'), page.latency, [
+			{ title: 'Function', value: (f) => `${f.sym} (${f.dso})`, left: true },
 			{ title: 'Tail', value: (f) => f.tail, text: measure },
 			{ title: 'Calls', value: (f) => f.calls, text: count },
 			{ title: 'p50', value: (f) => f.p50, text: measure },
 			{ title: 'p90', value: (f) => f.p90, text: measure },
 			{ title: 'p99', value: (f) => f.p99, text: measure },
+			{ title: 'p99.9', value: (f) => f.p999, text: measure },
 			{ title: 'Max', value: (f) => f.max, text: measure },
-			{ title: 'Function', value: (f) => `${f.sym} (${f.dso})` },
 		], document.getElementById('latency-search'), showBars);
 	}
 

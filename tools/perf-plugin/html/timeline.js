@@ -7,7 +7,7 @@
 const timeline = (() => {
 	const canvas = document.getElementById('timeline-canvas');
 	const info = document.getElementById('timeline-info');
-	const LABEL = 150, HEAD = 20, LOST = -1;
+	const LABEL = 150, HEAD = 20, TICK = 90, LOST = -1;	/* TICK: the room that a time takes */
 	const data = page.timeline;
 	const state = { from: 0, to: 0, top: 0, lanes: [], boxes: [], height: 0 };
 
@@ -110,18 +110,29 @@ const timeline = (() => {
 		}
 	}
 
+	/* The round number of ns from @least on: 1, 2 or 5 with zeros behind it. */
+	function roundStep(least) {
+		const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
+		return power * [1, 2, 5, 10].find((n) => n * power >= least);
+	}
+
+	/* As many digits as tell one tick from the next. */
+	function tickText(time, step) {
+		const [unit, size] = [['s', 1e9], ['ms', 1e6], ['us', 1e3]].find((u) => time >= u[1]) ||
+			['ns', 1];
+		return (time / size).toFixed(Math.max(0, Math.ceil(Math.log10(size / step)))) + ' ' + unit;
+	}
+
 	function drawHead(context, colors, width) {
-		const span = state.to - state.from;
-		let step = 10 ** Math.floor(Math.log10(span / 4));
-		while (span / step > 10)
-			step *= 2;
+		const span = state.to - state.from, step = roundStep(TICK * span / width);
 		context.fillStyle = colors.paper;
 		context.fillRect(0, 0, LABEL + width, HEAD);
 		context.fillStyle = colors.faint;
 		for (let time = Math.ceil(state.from / step) * step; time <= state.to; time += step) {
 			const x = LABEL + (time - state.from) / span * width;
 			context.fillRect(x, 0, 1, HEAD);
-			context.fillText(duration(time), x + 3, HEAD / 2);
+			if (LABEL + width - x > TICK)
+				context.fillText(tickText(time, step), x + 3, HEAD / 2);
 		}
 	}
 
@@ -146,7 +157,7 @@ const timeline = (() => {
 		if (width <= 0)
 			return;
 		const rows = state.lanes.length * ROW + HEAD;
-		state.height = Math.max(120, Math.min(rows, window.innerHeight - 230));
+		state.height = Math.max(120, Math.min(rows, window.innerHeight - 250));
 		state.top = Math.max(0, Math.min(state.top, rows - state.height));
 		const context = sizeCanvas(canvas, state.height), colors = readColors();
 		state.hatch = hatch(context, colors);

@@ -492,6 +492,7 @@ static struct json_object *latency_object(struct latency *latency)
 		add_number(object, "p50", histogram_percentile(calls, 50, NULL));
 		add_number(object, "p90", histogram_percentile(calls, 90, NULL));
 		add_number(object, "p99", histogram_percentile(calls, 99, NULL));
+		add_number(object, "p999", histogram_percentile(calls, 99.9, NULL));
 		add_number(object, "max", calls->max);
 		add(object, "bars", bars_object(calls));
 		json_object_array_add(array, object);
