@@ -57,7 +57,7 @@ data_trace()
 	hook_options="--params $params"
 	guest "$name" testing "etrace=$params,formats=etrace,stall=on" "insmod rvtrace.ko || exit 1
 		seq 1 300 | awk '{ print (\$1 * 7919) % 100003, \"word\" \$1 }' > input
-		perf-rvtrace record -m ,8M -o perf.data -e 'rvtrace/context,stall/u' -- $program > output || exit 1
+		perf-rvtrace record -m ,32M -o perf.data -e 'rvtrace/context,stall/u' -- $program > output || exit 1
 		rmmod rvtrace"
 	ok $? "$name: a program is recorded"
 	check "$name: the encoder takes its settings" no_violations

@@ -70,8 +70,6 @@ static void on_configuration(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sou
 bool rvt_ntrace_on_ctte(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			const struct rvt_ntrace_msg *msg)
 {
-	if (!s->ctte)
-		return false;
 	if (rvt_ntrace_is_data(msg)) {
 		on_data(d, s, msg);
 		return true;

@@ -17,9 +17,9 @@
 /* Nothing of earlier messages but .ahead is left that would decide what the next one means. */
 static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s)
 {
-	return s->flow && s->progress == RVT_NTRACE_ACTIVE && s->flowing && s->synced &&
-	       !s->stopped && !s->unanswered && !s->icnt && !s->resumed && s->mode_settled &&
-	       !rvt_ntrace_predicts(s) && !d->result;
+	return !rvt_ntrace_predicts(s) && s->flow && s->progress == RVT_NTRACE_ACTIVE &&
+	       s->flowing && s->synced && !s->stopped && !s->unanswered && !s->icnt &&
+	       !s->resumed && s->mode_settled && !d->result;
 }
 
 /* ---- keys ---- */
@@ -118,27 +118,24 @@ static bool is_too_long(const struct rvt_ntrace_msg *msg, enum rvt_dialect diale
 	return full.repeat > RVT_MEMO_OUTCOMES || bits * full.repeat > RVT_MEMO_OUTCOMES;
 }
 
-void rvt_ntrace_memo_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+/* @missed: replaying ended at @msg, of which there is no memo. */
+static __attribute__((noinline)) void begin_recording(struct rvt_ntrace_decoder *d,
+						      struct rvt_ntrace_source *s,
+						      const struct rvt_ntrace_msg *msg, bool missed)
 {
-	const unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
-	struct rvt_ntrace_source *s = d->sources[src];
 	const bool traps = rvt_ntrace_has(msg, RVT_NTRACE_F_BTYPE) &&
 			   msg->field[RVT_NTRACE_F_BTYPE];
-	const bool missed = d->missed && d->recent == s;
 	const uint8_t *bytes = d->reader.bytes;
 	struct rvt_ntrace_scan scan;
 	struct rvt_memo_cursor at;
 	struct rvt_memo_key key;
 
-	d->recent = s;
-	d->recent_src = src;
-	d->missed = false;
 	/* Replaying leaves a clean state. */
 	if (is_too_long(msg, d->params.dialect))
 		return;
 	if (missed && !traps)
 		rvt_memos_record_missed(s->flow);
-	if (missed || traps || !s || !is_clean(d, s))
+	if (missed || traps || !is_clean(d, s))
 		return;
 	rvt_ntrace_scan_init(&scan, &d->reader);
 	rvt_ntrace_scan_begin(&scan, bytes);
@@ -148,6 +145,20 @@ void rvt_ntrace_memo_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 		     &(struct state){ .reference = s->reference, .ahead = s->ahead }, s->ctte,
 		     &key))
 		rvt_memos_record(s->flow, &key);
+}
+
+void rvt_ntrace_memo_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+{
+	const unsigned int src = d->params.src_bits ? msg->field[RVT_NTRACE_F_SRC] : 0;
+	struct rvt_ntrace_source *s = d->sources[src];
+	const bool missed = d->missed && d->recent == s;
+
+	/* What predicted branches did is not in the message. */
+	d->recent = s && rvt_ntrace_predicts(s) ? NULL : s;
+	d->recent_src = src;
+	d->missed = false;
+	if (d->recent)
+		begin_recording(d, s, msg, missed);
 }
 
 void rvt_ntrace_memo_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)

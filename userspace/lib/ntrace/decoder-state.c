@@ -85,8 +85,8 @@ void rvt_ntrace_set_reference(struct rvt_ntrace_decoder *d, struct rvt_ntrace_so
 void rvt_ntrace_emit_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			  const struct rvt_ntrace_msg *msg)
 {
-	struct rvt_event event = { .type = RVT_EVENT_TIME, .offset = msg->offset };
 	uint64_t stamp = msg->field[RVT_NTRACE_F_TSTAMP];
+	struct rvt_event event;
 
 	if (!rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP) || d->result)
 		return;
@@ -100,6 +100,8 @@ void rvt_ntrace_emit_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 	}
 	if (!s->time_valid)
 		return;
-	event.time = s->time;
+	event = (struct rvt_event){
+		.type = RVT_EVENT_TIME, .offset = msg->offset, .time = s->time,
+	};
 	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 }

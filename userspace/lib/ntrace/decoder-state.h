@@ -165,7 +165,7 @@ void rvt_ntrace_predict(struct rvt_ntrace_source *s, struct rvt_order *order);
 
 /* ---- its messages and synchronisation (decoder-ctte.c) ---- */
 
-/* False: @msg must be looked at by others. Its source need not be synchronised. */
+/* False: @msg must be looked at by others. @s->ctte is set; it need not be synchronised. */
 bool rvt_ntrace_on_ctte(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			const struct rvt_ntrace_msg *msg);
 /*

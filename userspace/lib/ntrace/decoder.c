@@ -387,7 +387,8 @@ static void on_standard(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *
 		on_sync(d, s, msg);
 		return;
 	}
-	if (rvt_ntrace_on_sifive(d, s, msg) || rvt_ntrace_on_ctte(d, s, msg))
+	if ((d->params.dialect == RVT_DIALECT_NTRACE_SIFIVE && rvt_ntrace_on_sifive(d, s, msg)) ||
+	    (s->ctte && rvt_ntrace_on_ctte(d, s, msg)))
 		return;
 	if (tcode == RVT_NTRACE_ERROR) {
 		s->complained = true;
@@ -449,14 +450,18 @@ static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d,
 static void on_source(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 		      const struct rvt_ntrace_msg *msg)
 {
-	const struct rvt_stream_stats before = d->stream.stats;
-	const bool left = s->left;
+	struct rvt_stream_stats before;
 
+	if (s->left) {
+		before = d->stream.stats;
+		on_standard(d, s, msg);
+		rvt_ntrace_slice_advance(d, s, msg);
+		/* the next slice counts it */
+		rvt_stream_count_rest(&before, &d->stream.stats);
+		return;
+	}
 	on_standard(d, s, msg);
 	rvt_ntrace_slice_advance(d, s, msg);
-	/* the next slice counts it */
-	if (left)
-		rvt_stream_count_rest(&before, &d->stream.stats);
 }
 
 /* A message of CTTE that is not decoded: but times are differences, and so its own counts. */
@@ -468,6 +473,21 @@ static void skip_stamped(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_m
 	if (rvt_ntrace_has(msg, RVT_NTRACE_F_TSTAMP) && s && s->flow && s->synced &&
 	    s->progress == RVT_NTRACE_ACTIVE)
 		rvt_ntrace_emit_time(d, s, msg);
+}
+
+/* Whether the dialect has no such message; then nothing else is to be done. */
+static bool is_other(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
+{
+	const unsigned int tcode = msg->field[RVT_NTRACE_F_TCODE];
+
+	if (d->reader.layouts[tcode].known)
+		return false;
+	if (rvt_ntrace_kind(d->params.dialect, tcode) == RVT_NTRACE_VENDOR)
+		d->stream.stats.vendor_messages++;
+	else
+		d->stream.stats.reserved_messages++;
+	skip_stamped(d, msg);
+	return true;
 }
 
 static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg *msg)
@@ -484,18 +504,8 @@ static void on_message(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_msg
 		if (d->result)
 			return;
 	}
-	switch (rvt_ntrace_kind(d->params.dialect, msg->field[RVT_NTRACE_F_TCODE])) {
-	case RVT_NTRACE_VENDOR:
-		d->stream.stats.vendor_messages++;
-		skip_stamped(d, msg);
+	if (is_other(d, msg))
 		return;
-	case RVT_NTRACE_RESERVED:
-		d->stream.stats.reserved_messages++;
-		skip_stamped(d, msg);
-		return;
-	default:
-		break;
-	}
 	s = source(d, msg);
 	if (s && s->ctte)
 		rvt_ntrace_ctte_note(s->ctte, msg);

@@ -165,7 +165,10 @@ static inline uint64_t load(const uint8_t *p, size_t avail)
 {
 	uint64_t word = 0;
 
-	memcpy(&word, p, likely(avail >= 8) ? 8 : avail);
+	if (likely(avail >= 8))
+		memcpy(&word, p, 8);
+	else
+		memcpy(&word, p, avail);
 	return le64toh(word);
 }
 
