@@ -76,6 +76,25 @@ F 20 28 8'
 echo 'F 30 38 1' >"$dir/c"
 made "counts among profiles" $'F 20 28 8\nF 30 38 1' -f bolt --dso two --merge "$dir/a" "$dir/b" \
 	"$dir/c"
+# One build has one entry, whatever it is called; two builds of one name have two.
+printf 'rvtrace counts 1\n' >"$dir/c"
+printf 'file /%s\nbuild-id %s\nbases 0 0\nran %s\nF 20 28 %s\n' b/app aa 9 3 a/app bb 8 1 >>"$dir/c"
+{ echo "rvtrace counts 1"; printf 'file /%s\nbuild-id %s\nbases 0 0\nran %s\nF 20 28 %s\n' a/app aa 4 5; } >"$dir/d"
+is "counts: one build under two names, two under one" "rvtrace counts 1
+file /a/app
+build-id aa
+bases 0 0
+ran 13
+F 20 28 8
+file /a/app
+build-id bb
+bases 0 0
+ran 8
+F 20 28 1" "$(build/host/perf-rvtrace profile -f counts --merge "$dir/d" "$dir/c")"
+is "counts: in any order" "$(build/host/perf-rvtrace profile -f counts --merge "$dir/d" "$dir/c")" \
+	"$(build/host/perf-rvtrace profile -f counts --merge "$dir/c" "$dir/d")"
+made "counts: the build that ran most" 'F 20 28 3' -f bolt -i "$dir/c" --dso app
+made "counts: the build that is named" 'F 20 28 1' -f bolt -i "$dir/c" --dso bb
 refuses "counts know no callers" "cannot be made from counts" -f folded -i "$dir/a"
 sed -i 's/^ran 9/ran nine/' "$dir/a"
 refuses "a line that is none of the counts" "$dir/a:4:" -f llvm -i "$dir/a"

@@ -3,7 +3,8 @@
  * rvt-recording: a recording for tests of the command that need no guest. Writes OUT.program, the
  * code of a random program, and OUT, an N-Trace recording of a task COMM that runs it: STEPS
  * instructions on each of two cpus, for two milliseconds. The task has mapped PATH from the offset
- * PGOFF on, which should have the same bytes there. sifive: in that dialect, with marks.
+ * PGOFF on, which should have the same bytes there. sifive: in that dialect, with marks; shift=BYTES:
+ * the program lies so much higher; build-id=HEX: of PATH; pieces=N: the steps in N pieces of trace.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,15 +19,23 @@
 #define PID 10
 #define MS (1000000 / TICK_NS)	/* in ticks */
 
-static void put_mapping(struct fixture *f, const char *path, uint64_t pgoff)
+/* What follows PATH and STEPS. */
+struct options {
+	bool sifive;
+	uint64_t shift;
+	const char *build_id;
+	unsigned int pieces;
+};
+
+static void put_mapping(struct fixture *f, const char *path, uint64_t pgoff, uint64_t shift)
 {
 	struct {
 		struct perf_event_header header;
 		int32_t pid, tid;
 		uint64_t addr, len, pgoff, inode[3];
 		uint32_t prot, flags;
-	} head = { { PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 0 }, PID, PID, HART_BASE, HART_BYTES,
-		   pgoff, { 0 }, PROT_READ | PROT_EXEC, MAP_PRIVATE };
+	} head = { { PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, 0 }, PID, PID, HART_BASE + shift,
+		   HART_BYTES, pgoff, { 0 }, PROT_READ | PROT_EXEC, MAP_PRIVATE };
 	const struct trailer trailer = { PID, PID, f->ticks * TICK_NS + 1, 0, 0, SIDE_ID };
 
 	put_record(f, &head.header, sizeof(head), path, &trailer);
@@ -46,31 +55,62 @@ static int write_program(const struct fixture *f, const char *name)
 	return fclose(out) || err ? -1 : 0;
 }
 
+static bool parse_options(struct options *options, char **words)
+{
+	*options = (struct options){ .pieces = 1 };
+	for (; *words; words++) {
+		if (!strcmp(*words, "sifive"))
+			options->sifive = true;
+		else if (!strncmp(*words, "shift=", 6))
+			options->shift = strtoull(*words + 6, NULL, 0);
+		else if (!strncmp(*words, "build-id=", 9))
+			options->build_id = *words + 9;
+		else if (!strncmp(*words, "pieces=", 7))
+			options->pieces = strtoul(*words + 7, NULL, 0);
+		else
+			return false;
+	}
+	return options->pieces;
+}
+
+static int put_build_id(struct fixture *f, const char *path, const char *hex)
+{
+	uint8_t id[20];
+	size_t len = 0;
+
+	while (len < sizeof(id) && sscanf(hex + 2 * len, "%2hhx", &id[len]) == 1)
+		len++;
+	return rvt_perfdata_add_build_id(f->writer, path, id, len, PERF_RECORD_MISC_USER);
+}
+
 int main(int argc, char **argv)
 {
+	struct options options;
 	struct fixture *f;
 	void *state;
 	size_t steps;
 
-	if (argc != 6 && !(argc == 7 && !strcmp(argv[6], "sifive"))) {
-		fputs("usage: rvt-recording OUT PATH PGOFF COMM STEPS [sifive]\n", stderr);
+	if (argc < 6 || !parse_options(&options, argv + 6)) {
+		fputs("usage: rvt-recording OUT PATH PGOFF COMM STEPS [sifive] [shift=BYTES]"
+		      " [build-id=HEX] [pieces=N]\n", stderr);
 		return 2;
 	}
 	steps = strtoul(argv[5], NULL, 0);
 	session_setup(&state);
 	f = state;
-	f->sifive = argc == 7;
+	f->sifive = options.sifive;
 	begin_recording(f, true, true);
 	put_comm(f, PID, f->ticks * TICK_NS, false, argv[4]);
-	put_mapping(f, argv[2], strtoull(argv[3], NULL, 0));
+	put_mapping(f, argv[2], strtoull(argv[3], NULL, 0), options.shift);
 	f->ticks += 2;
-	for (int cpu = 0; cpu < CPUS; cpu++) {
-		run_steps(f, cpu, PID, 0, steps);
+	for (unsigned int i = 0; i < CPUS * options.pieces; i++) {
+		f->cpus[i % CPUS].shift = options.shift;
+		run_steps(f, i % CPUS, PID, 0, steps / options.pieces);
 		f->ticks += MS;
-		put_aux(f, cpu, PID, 0);
+		put_aux(f, i % CPUS, PID, 0);
 	}
-	if (rvt_perfdata_finish(f->writer) || rename(f->data, argv[1]) ||
-	    write_program(f, argv[1])) {
+	if ((options.build_id && put_build_id(f, argv[2], options.build_id)) ||
+	    rvt_perfdata_finish(f->writer) || rename(f->data, argv[1]) || write_program(f, argv[1])) {
 		perror(argv[1]);
 		return 2;
 	}

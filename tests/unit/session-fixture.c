@@ -235,11 +235,14 @@ void put_thread(struct fixture *f, int n, int32_t tid)
 static void retire(void *ctx, const struct rvt_retire *run)
 {
 	struct cpu *cpu = ctx;
+	struct rvt_retire moved = *run;
 
+	moved.first_pc += cpu->shift;
+	moved.last_pc += cpu->shift;
 	if (cpu->etrace)
-		rvt_etrace_encoder_retire(cpu->etrace, run);
+		rvt_etrace_encoder_retire(cpu->etrace, &moved);
 	else
-		rvt_ntrace_encoder_retire(cpu->encoder, run);
+		rvt_ntrace_encoder_retire(cpu->encoder, &moved);
 	if (!cpu->to_mark || --cpu->to_mark)
 		return;
 	rvt_ntrace_encoder_data(cpu->encoder, MARK_IDTAG, MARK_DATA);
@@ -249,11 +252,14 @@ static void retire(void *ctx, const struct rvt_retire *run)
 static void trap(void *ctx, const struct rvt_trap *event)
 {
 	struct cpu *cpu = ctx;
+	struct rvt_trap moved = *event;
 
+	moved.epc += cpu->shift;
+	moved.handler += cpu->shift;
 	if (cpu->etrace)
-		rvt_etrace_encoder_trap(cpu->etrace, event);
+		rvt_etrace_encoder_trap(cpu->etrace, &moved);
 	else
-		rvt_ntrace_encoder_trap(cpu->encoder, event);
+		rvt_ntrace_encoder_trap(cpu->encoder, &moved);
 }
 
 static void start_tracing(const struct fixture *f, struct cpu *cpu, int32_t pid)
@@ -274,7 +280,8 @@ static void stop_tracing(struct cpu *cpu, uint64_t pc)
 	if (cpu->etrace)
 		rvt_etrace_encoder_stop(cpu->etrace, true);
 	else
-		rvt_ntrace_encoder_stop(cpu->encoder, RVT_NTRACE_EV_TRACE_DISABLED, pc);
+		rvt_ntrace_encoder_stop(cpu->encoder, RVT_NTRACE_EV_TRACE_DISABLED,
+					pc + cpu->shift);
 }
 
 /*

@@ -58,6 +58,7 @@ struct cpu {
 	struct steps starts, found_starts;	/* where tracing began, and whose it was */
 	size_t lost;
 	unsigned int to_mark;	/* runs until the next one; 0: never */
+	uint64_t shift;		/* its programs lie so much higher; what is expected does not */
 };
 
 struct fixture {

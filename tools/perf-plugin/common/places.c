@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <elfutils/libdwelf.h>
 #include <pthread.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "common/demangle.h"
 #include "common/names.h"
 #include "common/places.h"
 #include "common/text.h"
+#include "file/file.h"
+#include "session/access.h"
 
 #define SLOTS 16384
 #define UNKNOWN "[unknown]"
@@ -153,4 +157,51 @@ const struct place *places_find(struct places *places, struct rvt_space *space, 
 	look_up(places, space, addr, &slot->place);
 	pthread_mutex_unlock(&symbols_lock);
 	return &slot->place;
+}
+
+static char *in_hex(const uint8_t *id, size_t len)
+{
+	static const char digits[] = "0123456789abcdef";
+	char *text = malloc(2 * len + 1), *end = text;
+
+	for (size_t i = 0; text && i < len; i++) {
+		*end++ = digits[id[i] >> 4];
+		*end++ = digits[id[i] & 15];
+	}
+	if (text)
+		*end = 0;
+	return text;
+}
+
+static char *id_of_file(const char *path)
+{
+	struct stat st;
+	int fd = rvt_file_open(path, 0, &st);
+	const void *id;
+	char *text = NULL;
+	ssize_t len;
+	Elf *elf;
+
+	if (fd < 0)
+		return NULL;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	len = elf ? dwelf_elf_gnu_build_id(elf, &id) : -1;
+	if (len > 0)
+		text = in_hex(id, len);
+	elf_end(elf);
+	close(fd);
+	return text;
+}
+
+char *places_build_id(struct places *places, const char *dso, const char *path)
+{
+	struct rvt_perfdata *file = rvt_session_file(places->session);
+	const uint8_t *id;
+	size_t len;
+
+	if (path && path[0] != '[')
+		return id_of_file(path);
+	len = file ? rvt_perfdata_build_id(file, dso, &id) : 0;
+	return len ? in_hex(id, len) : NULL;
 }

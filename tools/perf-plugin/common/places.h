@@ -31,4 +31,10 @@ const char *places_keep(struct places *places, const char *name);
 /* The name of who runs on the hart, kept in that way. */
 const char *places_comm(struct places *places, const struct rvt_hart_flow *hart);
 
+/*
+ * The build id of a file that place.dso and .path name, in hexadecimal (malloc'd): of the file at
+ * @path, or (@path NULL) as the recording has it for @dso. NULL: not known, or out of memory.
+ */
+char *places_build_id(struct places *places, const char *dso, const char *path);
+
 #endif

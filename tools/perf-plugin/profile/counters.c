@@ -10,7 +10,9 @@ static int compare_dsos(const void *a, const void *b)
 {
 	const struct dso *x = a, *y = b;
 
-	return strcmp(x->name, y->name);
+	if (!x->build_id != !y->build_id)
+		return x->build_id ? 1 : -1;
+	return x->build_id ? strcmp(x->build_id, y->build_id) : strcmp(x->name, y->name);
 }
 
 static void free_dso(void *data)
@@ -18,25 +20,48 @@ static void free_dso(void *data)
 	struct dso *dso = data;
 
 	free(dso->name);
+	free(dso->build_id);
+	free(dso->found_id);
 	free(dso->path);
 	free(dso);
 }
 
-struct dso *counters_dso(struct counters *counters, const char *name, const char *path,
-			 const struct rvt_bases *bases)
+/* *@text becomes the first of the two. 0 or -ENOMEM. */
+static int take_first(char **text, const char *other)
 {
-	struct dso key = { .name = (char *)name }, **found, *dso;
+	char *copy;
 
-	found = tfind(&key, &counters->dsos, compare_dsos);
+	if (!other || (*text && strcmp(other, *text) >= 0))
+		return 0;
+	copy = strdup(other);
+	if (!copy)
+		return -ENOMEM;
+	free(*text);
+	*text = copy;
+	return 0;
+}
+
+/* The same build elsewhere: the sum has one name, in whatever order files are added. */
+static struct dso *name_again(struct dso *dso, const struct dso *key)
+{
+	return take_first(&dso->name, key->name) || take_first(&dso->path, key->path) ? NULL : dso;
+}
+
+struct dso *counters_dso(struct counters *counters, const struct dso *key)
+{
+	struct dso **found = tfind(key, &counters->dsos, compare_dsos), *dso;
+
 	if (found)
-		return *found;
+		return name_again(*found, key);
 	dso = calloc(1, sizeof(*dso));
 	if (!dso)
 		return NULL;
-	dso->name = strdup(name);
-	dso->path = path ? strdup(path) : NULL;
-	dso->bases = *bases;
-	if (!dso->name || (path && !dso->path) || !tsearch(dso, &counters->dsos, compare_dsos)) {
+	dso->name = strdup(key->name);
+	dso->build_id = key->build_id ? strdup(key->build_id) : NULL;
+	dso->path = key->path ? strdup(key->path) : NULL;
+	dso->bases = key->bases;
+	if (!dso->name || (key->build_id && !dso->build_id) || (key->path && !dso->path) ||
+	    !tsearch(dso, &counters->dsos, compare_dsos)) {
 		free_dso(dso);
 		return NULL;
 	}
@@ -73,6 +98,15 @@ struct counter *counters_get(struct counters *counters, const struct counter *ke
 	return counters->list[counters->n++] = counter;
 }
 
+static struct dso *add_as_found(struct counters *counters, const struct dso *dso)
+{
+	struct dso key = *dso;
+
+	if (key.found_id)
+		key.build_id = key.found_id;
+	return counters_dso(counters, &key);
+}
+
 struct adding {
 	struct counters *counters;
 	int err;
@@ -86,7 +120,7 @@ static void add_dso(const void *node, VISIT which, void *closure)
 
 	if (adding->err || (which != postorder && which != leaf))
 		return;
-	dso = counters_dso(adding->counters, more->name, more->path, &more->bases);
+	dso = add_as_found(adding->counters, more);
 	if (dso)
 		dso->insns += more->insns;
 	else
@@ -101,7 +135,7 @@ int counters_add(struct counters *counters, const struct counters *more)
 	for (size_t i = 0; i < more->n && !adding.err; i++) {
 		struct counter key = *more->list[i], *sum;
 
-		key.dso = counters_dso(counters, key.dso->name, NULL, &key.dso->bases);
+		key.dso = add_as_found(counters, key.dso);
 		sum = key.dso ? counters_get(counters, &key) : NULL;
 		if (sum)
 			sum->count += key.count;

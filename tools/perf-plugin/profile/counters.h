@@ -8,8 +8,14 @@
 #include <stdint.h>
 #include <rvtrace/symbol.h>
 
+/*
+ * A file: by its build id where that is known, whatever its name is on this machine or another, else
+ * by its name.
+ */
 struct dso {
-	char *name;		/* first: key of the tree */
+	char *name;		/* of several the first by strcmp(), as .path */
+	char *build_id;		/* in hexadecimal; NULL: not known */
+	char *found_id;		/* of one known by name: the .build_id that it has in a sum */
 	char *path;		/* where the file is; NULL: not known */
 	struct rvt_bases bases;
 	uint64_t insns;
@@ -33,14 +39,13 @@ struct counters {
 /* Frees what is in it. */
 void counters_free(struct counters *counters);
 /*
- * The file @name; what is given besides counts when it is new. @path may be NULL. NULL: out of
+ * The file @key, whose strings are copied; .bases count when it is new, .insns not. NULL: out of
  * memory.
  */
-struct dso *counters_dso(struct counters *counters, const char *name, const char *path,
-			 const struct rvt_bases *bases);
+struct dso *counters_dso(struct counters *counters, const struct dso *key);
 /* The counter for what @key is, but for its count. NULL: out of memory. */
 struct counter *counters_get(struct counters *counters, const struct counter *key);
-/* Adds what @more has. 0 or -ENOMEM. */
+/* Adds what @more has, its files by .found_id where they have one. 0 or -ENOMEM. */
 int counters_add(struct counters *counters, const struct counters *more);
 /* Sorts .list by address; of the same addresses lines come first. */
 void counters_sort(struct counters *counters);

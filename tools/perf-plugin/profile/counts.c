@@ -4,6 +4,7 @@
  * After the first line, for each file:
  *
  *	file NAME
+ *	build-id ID			(if it has one, in hexadecimal)
  *	path WHERE IT WAS FOUND		(if it was)
  *	bases TEXT LOAD			(struct rvt_bases)
  *	ran INSTRUCTIONS
@@ -17,6 +18,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include "util/array.h"
 #include "common/cmd.h"
 #include "common/text.h"
 #include "profile/profile.h"
@@ -35,6 +37,8 @@ static void put_line(const char *key, const char *name, FILE *out)
 static void write_dso(const struct counters *counters, const struct dso *dso, FILE *out)
 {
 	put_line("file", dso->name, out);
+	if (dso->build_id)
+		put_line("build-id", dso->build_id, out);
 	if (dso->path)
 		put_line("path", dso->path, out);
 	fprintf(out, "bases %" PRIx64 " %" PRIx64 "\nran %" PRIu64 "\n", dso->bases.text,
@@ -49,27 +53,44 @@ static void write_dso(const struct counters *counters, const struct dso *dso, FI
 	}
 }
 
-struct writing {
-	const struct counters *counters;
-	FILE *out;
+struct listing {
+	const struct dso **list;
+	size_t n;
+	int err;
 };
 
-/* The tree is sorted by name. */
-static void visit(const void *node, VISIT which, void *closure)
+static void list_dso(const void *node, VISIT which, void *closure)
 {
-	const struct writing *writing = closure;
+	struct listing *listing = closure;
 
-	if (which == postorder || which == leaf)
-		write_dso(writing->counters, *(struct dso *const *)node, writing->out);
+	if (listing->err || (which != postorder && which != leaf))
+		return;
+	listing->err = array_grow(&listing->list, listing->n);
+	if (!listing->err)
+		listing->list[listing->n++] = *(struct dso *const *)node;
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct dso *x = *(const struct dso *const *)a, *y = *(const struct dso *const *)b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : strcmp(x->build_id ? x->build_id : "",
+				      y->build_id ? y->build_id : "");
 }
 
 int counts_write(const struct counters *counters, FILE *out)
 {
-	struct writing writing = { counters, out };
+	struct listing listing = { .list = NULL };
 
 	fputs(FIRST_LINE, out);
-	twalk_r(counters->dsos, visit, &writing);
-	return ferror(out) ? -EIO : 0;
+	twalk_r(counters->dsos, list_dso, &listing);
+	if (listing.n)
+		qsort(listing.list, listing.n, sizeof(*listing.list), by_name);
+	for (size_t i = 0; i < listing.n && !listing.err; i++)
+		write_dso(counters, listing.list[i], out);
+	free(listing.list);
+	return listing.err ? listing.err : ferror(out) ? -EIO : 0;
 }
 
 /* ---- reading ---- */
@@ -78,8 +99,7 @@ int counts_write(const struct counters *counters, FILE *out)
 struct reading {
 	struct counters *counters;
 	const char *symfs;
-	char *name, *path;
-	struct rvt_bases bases;
+	struct dso file;
 	struct dso *dso;	/* from the line "ran" on */
 };
 
@@ -94,15 +114,15 @@ bool counts_recognize(FILE *in)
 
 static int begin_dso(struct reading *r, uint64_t insns)
 {
-	char *path = r->path;
+	struct dso file = r->file;
 
-	if (!r->name)
+	if (!file.name)
 		return -EILSEQ;
-	if (r->symfs && *r->name == '/' && asprintf(&path, "%s%s", r->symfs, r->name) < 0)
+	if (r->symfs && *file.name == '/' && asprintf(&file.path, "%s%s", r->symfs, file.name) < 0)
 		return -ENOMEM;
-	r->dso = counters_dso(r->counters, r->name, path, &r->bases);
-	if (path != r->path)
-		free(path);
+	r->dso = counters_dso(r->counters, &file);
+	if (file.path != r->file.path)
+		free(file.path);
 	if (!r->dso)
 		return -ENOMEM;
 	r->dso->insns += insns;
@@ -116,6 +136,15 @@ static int set_text(char **text, const char *value)
 	return *text ? 0 : -ENOMEM;
 }
 
+static void forget_file(struct reading *r)
+{
+	free(r->file.name);
+	free(r->file.build_id);
+	free(r->file.path);
+	r->file = (struct dso){ .name = NULL };
+	r->dso = NULL;
+}
+
 static int read_line(struct reading *r, const char *line)
 {
 	struct counter key = { .branch = *line == 'B' }, *counter;
@@ -123,14 +152,15 @@ static int read_line(struct reading *r, const char *line)
 	char kind;
 
 	if (!strncmp(line, "file ", 5)) {
-		free(r->path);
-		r->path = NULL;
-		r->dso = NULL;
-		return set_text(&r->name, line + 5);
+		forget_file(r);
+		return set_text(&r->file.name, line + 5);
 	}
+	if (!strncmp(line, "build-id ", 9))
+		return set_text(&r->file.build_id, line + 9);
 	if (!strncmp(line, "path ", 5))
-		return set_text(&r->path, line + 5);
-	if (sscanf(line, "bases %" SCNx64 " %" SCNx64, &r->bases.text, &r->bases.load) == 2)
+		return set_text(&r->file.path, line + 5);
+	if (sscanf(line, "bases %" SCNx64 " %" SCNx64, &r->file.bases.text,
+		   &r->file.bases.load) == 2)
 		return 0;
 	if (sscanf(line, "ran %" SCNu64, &insns) == 1)
 		return begin_dso(r, insns);
@@ -161,8 +191,7 @@ int counts_read(struct counters *counters, FILE *in, const char *name, const cha
 		err = read_line(&r, line);
 	}
 	free(line);
-	free(r.name);
-	free(r.path);
+	forget_file(&r);
 	return err == -EILSEQ ? cmd_error(err, "%s:%u: this is no line of the format counts", name,
 					  number) : err;
 }

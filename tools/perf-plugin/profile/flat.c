@@ -48,7 +48,10 @@ void *flat_create(struct places *places, const struct rvt_session_options *optio
 
 static struct dso *get_dso(struct flat *flat, const struct place *place)
 {
-	return counters_dso(&flat->counters, place->dso, place->path, &place->bases);
+	const struct dso key = { .name = (char *)place->dso, .path = (char *)place->path,
+				 .bases = place->bases };
+
+	return counters_dso(&flat->counters, &key);
 }
 
 /*
@@ -148,23 +151,43 @@ void flat_ops(struct rvt_transfers_ops *ops)
 	ops->transfer = flat_transfer;
 }
 
-static void find_named(const void *node, VISIT which, void *closure)
+/* The file that ran most of those that are called .name, or have this build id; NULL: of all. */
+struct search {
+	const char *name;
+	struct dso *found;
+	unsigned int n;		/* how many have the name */
+};
+
+static bool is_called(const struct dso *dso, const char *name)
 {
-	struct { const char *name; struct dso *found; } *search = closure;
-	struct dso *dso = *(struct dso *const *)node;
 	const char *base = strrchr(dso->name, '/');
 
-	if ((which == postorder || which == leaf) &&
-	    (!strcmp(dso->name, search->name) || (base && !strcmp(base + 1, search->name))))
-		search->found = dso;
+	return !name || !strcmp(dso->name, name) || (base && !strcmp(base + 1, name)) ||
+		(dso->build_id && !strcmp(dso->build_id, name));
 }
 
-static void find_hottest(const void *node, VISIT which, void *closure)
+/* Of two that ran as much the first by name, and then by build id, counts. */
+static bool is_hotter(const struct dso *dso, const struct dso *found)
 {
-	struct dso **hottest = closure, *dso = *(struct dso *const *)node;
+	int order;
 
-	if ((which == postorder || which == leaf) && (!*hottest || dso->insns > (*hottest)->insns))
-		*hottest = dso;
+	if (!found || dso->insns != found->insns)
+		return !found || dso->insns > found->insns;
+	order = strcmp(dso->name, found->name);
+	return order < 0 || (!order && dso->build_id && found->build_id &&
+			     strcmp(dso->build_id, found->build_id) < 0);
+}
+
+static void find_dso(const void *node, VISIT which, void *closure)
+{
+	struct dso *dso = *(struct dso *const *)node;
+	struct search *search = closure;
+
+	if ((which != postorder && which != leaf) || !is_called(dso, search->name))
+		return;
+	search->n++;
+	if (is_hotter(dso, search->found))
+		search->found = dso;
 }
 
 static bool is_of(const struct counter *counter, const struct dso *dso, bool branch)
@@ -257,22 +280,48 @@ static int write_source(const struct flat *flat, const struct dso *dso, const ch
 	return err;
 }
 
+static void identify(const void *node, VISIT which, void *places)
+{
+	struct dso *dso = *(struct dso *const *)node;
+
+	if ((which == postorder || which == leaf) && !dso->build_id && !dso->found_id)
+		dso->found_id = places_build_id(places, dso->name, dso->path);
+}
+
+/* A recording knows its files by name; the counts have their build ids. */
+static int write_counts(const struct flat *flat, FILE *out)
+{
+	struct counters sum = { .dsos = NULL };
+	int err;
+
+	if (!flat->places)
+		return counts_write(&flat->counters, out);
+	twalk_r(flat->counters.dsos, identify, flat->places);
+	err = counters_add(&sum, &flat->counters);
+	counters_sort(&sum);
+	if (!err)
+		err = counts_write(&sum, out);
+	counters_free(&sum);
+	return err;
+}
+
 int flat_write(void *data, const char *name, const char *wanted, FILE *out)
 {
+	struct search search = { .name = wanted };
 	struct flat *flat = data;
-	struct { const char *name; struct dso *found; } search = { wanted, NULL };
 
 	counters_sort(&flat->counters);
 	if (!strcmp(name, "counts"))
-		return counts_write(&flat->counters, out);
-	if (wanted)
-		twalk_r(flat->counters.dsos, find_named, &search);
-	else
-		twalk_r(flat->counters.dsos, find_hottest, &search.found);
+		return write_counts(flat, out);
+	twalk_r(flat->counters.dsos, find_dso, &search);
 	if (!search.found)
 		return cmd_error(-ENOENT, "no code of %s ran", wanted ? wanted : "any file");
 	if (!wanted)
 		cmd_warning("profile of %s, which ran most; choose with --dso", search.found->name);
+	else if (search.n > 1)
+		cmd_warning("%u builds are called %s: this is the profile of %s, which ran most; "
+			    "choose with --dso BUILD-ID", search.n, wanted, search.found->build_id ?
+			    search.found->build_id : "the one without a build id");
 	if (!strcmp(name, "bolt"))
 		write_bolt(flat, search.found, out);
 	else if (!strcmp(name, "llvm"))

@@ -52,9 +52,11 @@ struct sideband_event {
 	};
 };
 
-/* A file that mappings name, and where it was found. */
+/* A file that mappings name, of one build, and where it was found. */
 struct sideband_path {
 	const char *name;	/* interned */
+	uint8_t build_id[20];
+	size_t build_id_len;	/* 0: not known */
 	char *path;
 	bool outside;		/* of symfs: it is not opened */
 	bool was_read;		/* as a jitdump */
@@ -78,8 +80,8 @@ struct rvt_sideband {
 	struct sideband_event *events;	/* from number .first on */
 	size_t first, ready, n_events;
 	void *names;		/* tsearch tree of strings */
-	void *files;		/* tsearch tree of what is in .paths, by .name */
-	struct sideband_path **paths;	/* sorted by .path */
+	void *files;		/* tsearch tree of what is in .paths, by .name and build id */
+	struct sideband_path **paths;	/* sorted by .path, then .name */
 	size_t n_paths;
 	struct rvt_code_store *code;	/* NULL: none */
 	struct rvt_mapped_file **jitdumps;

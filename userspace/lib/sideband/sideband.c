@@ -222,6 +222,20 @@ static char *find_in_symfs(const char *symfs, const char *name)
 	return NULL;
 }
 
+/* The same in a directory that `perf buildid-cache` has made: .build-id/ab/cdef.../elf. */
+static char *find_by_id(const char *symfs, const struct sideband_path *file)
+{
+	char name[sizeof("/.build-id//elf") + 2 * sizeof(file->build_id)] = "/.build-id/";
+	char *end = name + strlen(name);
+
+	if (!file->build_id_len)
+		return NULL;
+	for (size_t i = 0; i < file->build_id_len; i++)
+		end += sprintf(end, "%02x%s", file->build_id[i], i ? "" : "/");
+	strcpy(end, "/elf");
+	return find_in_symfs(symfs, name);
+}
+
 /*
  * @symfs is one or several directories; the first whose file exists counts. No name and no link
  * leads out of it. 0 or -ENOMEM.
@@ -232,7 +246,9 @@ static int find_file(const char *symfs, struct sideband_path *file)
 		file->path = strdup(file->name);
 		return file->path ? 0 : -ENOMEM;
 	}
-	file->path = find_in_symfs(symfs, file->name);
+	file->path = find_by_id(symfs, file);
+	if (!file->path)
+		file->path = find_in_symfs(symfs, file->name);
 	if (!file->path)
 		file->path = find_in_symfs(symfs, strrchr(file->name, '/'));
 	if (file->path)
@@ -249,20 +265,41 @@ static int compare_by_name(const void *a, const void *b)
 {
 	const struct sideband_path *x = a, *y = b;
 
-	return x->name < y->name ? -1 : x->name > y->name;
+	if (x->name != y->name)
+		return x->name < y->name ? -1 : 1;
+	if (x->build_id_len != y->build_id_len)
+		return x->build_id_len < y->build_id_len ? -1 : 1;
+	return memcmp(x->build_id, y->build_id, x->build_id_len);
 }
 
 static int compare_by_path(const void *a, const void *b)
 {
 	const struct sideband_path *const *x = a, *const *y = b;
+	int order = strcmp((*x)->path, (*y)->path);
 
-	return strcmp((*x)->path, (*y)->path);
+	return order ? order : strcmp((*x)->name, (*y)->name);
 }
 
-static struct sideband_path *get_path(struct rvt_sideband *sideband, const char *name)
+/* As the mapping says, or the recording of all mappings of that name. */
+static void set_build_id(const struct rvt_sideband *sideband, const struct sideband_event *event,
+			 struct sideband_path *path)
 {
-	struct sideband_path key = { .name = name }, **found, *path;
+	const uint8_t *id = event->map.build_id;
+	size_t len = event->map.build_id_len;
 
+	if (!len && sideband->file)
+		len = rvt_perfdata_build_id(sideband->file, event->name, &id);
+	path->build_id_len = len <= sizeof(path->build_id) ? len : 0;
+	memcpy(path->build_id, id, path->build_id_len);
+}
+
+static struct sideband_path *get_path(struct rvt_sideband *sideband,
+				      const struct sideband_event *event)
+{
+	struct sideband_path key = { .name = event->name }, **found, *path;
+
+	if (sideband->symfs)
+		set_build_id(sideband, event, &key);
 	found = tfind(&key, &sideband->files, compare_by_name);
 	if (found)
 		return *found;
@@ -272,7 +309,7 @@ static struct sideband_path *get_path(struct rvt_sideband *sideband, const char 
 		return NULL;
 	}
 	sideband->paths[sideband->n_paths++] = path;
-	path->name = name;
+	*path = key;
 	return !find_file(sideband->symfs, path) &&
 	       tsearch(path, &sideband->files, compare_by_name) ? path : NULL;
 }
@@ -290,7 +327,7 @@ static int find_files(struct rvt_sideband *sideband, size_t from, size_t to)
 
 		if (event->type != SIDEBAND_MMAP || !is_file(event->name))
 			continue;
-		event->map.file = get_path(sideband, event->name);
+		event->map.file = get_path(sideband, event);
 		if (!event->map.file)
 			return -ENOMEM;
 	}
@@ -385,13 +422,19 @@ void rvt_sideband_forget(struct rvt_sideband *sideband, size_t position)
 
 const char *rvt_sideband_recorded_name(const struct rvt_sideband *sideband, const char *path)
 {
-	struct sideband_path key = { .path = (char *)path }, *wanted = &key, **found;
+	size_t low = 0, high = sideband->n_paths;
 
-	if (!sideband->n_paths)
-		return path;
-	found = bsearch(&wanted, sideband->paths, sideband->n_paths, sizeof(wanted),
-			compare_by_path);
-	return found ? (*found)->name : path;
+	/* a store has one file for all names of a build: the first one counts */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strcmp(sideband->paths[middle]->path, path) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < sideband->n_paths && !strcmp(sideband->paths[low]->path, path) ?
+		sideband->paths[low]->name : path;
 }
 
 static char *copy_option(const char *text, bool *failed)
