@@ -283,7 +283,7 @@ clean:
 distclean: clean
 	$(MAKE) --no-print-directory -C selftests clean
 
--include tools/model/module.mk drivers/module.mk tests/module.mk packaging/module.mk \
+-include tools/model/module.mk tools/fleet-mpi/module.mk drivers/module.mk tests/module.mk packaging/module.mk \
 	tools/traceevent-plugin/module.mk tools/bench/module.mk tools/gate/module.mk \
 	tests/fuzz/module.mk upstream/module.mk
 # Only where compilers write: guest runs come and go under $(B) meanwhile.

@@ -37,14 +37,18 @@ ifeq ($(DESTDIR),)
 		echo "rvtrace: the loader does not look in $(libdir): name it in /etc/ld.so.conf.d, or in LD_LIBRARY_PATH"
 endif
 
-install-command: $(B)/host/perf-rvtrace
+# With MPI where `make fleet` has built that, too.
+install-command: $(B)/host/perf-rvtrace $(wildcard $(FLEET_MPI))
 	$(INSTALL) -d $(DESTDIR)$(bindir)
 	$(INSTALL) -m 755 $< $(DESTDIR)$(bindir)/perf-rvtrace
+	[ ! -e $(FLEET_MPI) ] || $(INSTALL) -m 755 $(FLEET_MPI) $(DESTDIR)$(bindir)/perf-rvtrace-mpi
 
 # The command looks for them beside its own directory: ../share/rvtrace/chips.
 install-chips:
 	$(INSTALL) -d $(DESTDIR)$(prefix)/share/rvtrace/chips
 	$(INSTALL) -m 644 $(CHIPS) $(DESTDIR)$(prefix)/share/rvtrace/chips/
+	$(INSTALL) -d $(DESTDIR)$(prefix)/share/rvtrace/slurm
+	$(INSTALL) -m 755 $(wildcard share/rvtrace/slurm/*) $(DESTDIR)$(prefix)/share/rvtrace/slurm/
 
 # For which machine: a variant of the Makefile
 LIB_FOR ?= host
@@ -78,7 +82,7 @@ install-dkms:
 
 ## make uninstall   removes what install put there (same DESTDIR and prefix); a module that DKMS built: dkms remove
 uninstall:
-	rm -f $(DESTDIR)$(bindir)/perf-rvtrace $(DESTDIR)$(bashcompdir)/perf-rvtrace
+	rm -f $(DESTDIR)$(bindir)/perf-rvtrace $(DESTDIR)$(bindir)/perf-rvtrace-mpi $(DESTDIR)$(bashcompdir)/perf-rvtrace
 	rm -f $(patsubst %,$(DESTDIR)$(libdir)/%,librvtrace.a librvtrace.so librvtrace.so.0 pkgconfig/librvtrace.pc)
 	rm -f $(patsubst Documentation/man/%,$(DESTDIR)$(mandir)/man1/%,$(wildcard Documentation/man/*.1))
 	rm -rf $(DESTDIR)$(includedir)/rvtrace $(DESTDIR)$(prefix)/share/rvtrace \

@@ -26,6 +26,7 @@ static const struct command {
 	{ "export", cmd_export, "calls, threads and switches as a database", false },
 	{ "inject", cmd_inject, "an ordinary perf.data with samples made from the trace", true },
 	{ "profile", cmd_profile, "profiles for compilers, flame graphs, timelines", false },
+	{ "fleet", cmd_fleet, "many recordings as one report and one profile", true },
 	{ "stat", cmd_stat, "size, density and losses of a recording", false },
 	{ "list", cmd_list, "the trace hardware of this machine", false },
 	{ "doctor", cmd_doctor, "whether the trace hardware of this machine works", true },

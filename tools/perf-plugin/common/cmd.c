@@ -14,6 +14,7 @@
 #include "file/file.h"
 
 #define MAX_JOBS 256
+#define MAX_PARTS 1000000
 
 const char *cmd_name = "";
 bool cmd_verbose;
@@ -156,6 +157,20 @@ int cmd_decimal(const char *what, const char *text, double *value)
 
 	return !read_decimal(&end, value) && !*end ? 0 :
 		cmd_error(-EINVAL, "%s: '%s' is no number", what, text);
+}
+
+int cmd_part(const char *what, const char *text, unsigned int *part, unsigned int *parts)
+{
+	const char *end = text;
+	uint64_t i, n;
+
+	if (!read_number(&end, &i) && *end++ == '/' && !read_number(&end, &n) && !*end && i &&
+	    i <= n && n <= MAX_PARTS) {
+		*part = i;
+		*parts = n;
+		return 0;
+	}
+	return cmd_error(-EINVAL, "%s: '%s' is no part, like 3/16", what, text);
 }
 
 int cmd_jobs(const char *text, unsigned int *jobs)

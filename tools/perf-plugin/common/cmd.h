@@ -16,6 +16,7 @@ int cmd_gdb(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_latency(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
+int cmd_fleet(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_list(int argc, char **argv);
@@ -62,6 +63,8 @@ const char *cmd_first_word(void);
 int cmd_number(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *value);
 /* The same of a number of at least 0 that may have a decimal point. */
 int cmd_decimal(const char *what, const char *text, double *value);
+/* "I/N", one of N parts from 1 on. 0, or -EINVAL after a message that names @what and @text. */
+int cmd_part(const char *what, const char *text, unsigned int *part, unsigned int *parts);
 /* --jobs: as many threads as there are processors when @text is NULL. 0, or -EINVAL as above. */
 int cmd_jobs(const char *text, unsigned int *jobs);
 

@@ -23,7 +23,7 @@ uint64_t memory_default(void)
 	return (uint64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE) / 2;
 }
 
-int memory_parse(const char *text, uint64_t *bytes)
+int memory_parse_as(const char *what, const char *text, uint64_t *bytes)
 {
 	static const char units[] = "BKMG";
 	const char *end = text, *unit;
@@ -40,8 +40,12 @@ int memory_parse(const char *text, uint64_t *bytes)
 			return 0;
 		}
 	}
-	return cmd_error(-EINVAL, "--max-memory: '%s' is no amount of memory, like 512M or 4G",
-			 text);
+	return cmd_error(-EINVAL, "%s: '%s' is no amount of memory, like 512M or 4G", what, text);
+}
+
+int memory_parse(const char *text, uint64_t *bytes)
+{
+	return memory_parse_as("--max-memory", text, bytes);
 }
 
 bool memory_exceeded(void)

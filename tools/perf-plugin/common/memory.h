@@ -12,6 +12,8 @@ uint64_t memory_default(void);
  * "4G", "512M", "64K" or bytes, for --max-memory. 0, or -EINVAL after a message.
  */
 int memory_parse(const char *text, uint64_t *bytes);
+/* The same of the option @what. */
+int memory_parse_as(const char *what, const char *text, uint64_t *bytes);
 /*
  * memory_watch - a thread looks at the memory of this process from now on: more than @bytes of it,
  * without what files can be read from again, and memory_exceeded() is true. A quarter more, as

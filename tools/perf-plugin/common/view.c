@@ -59,6 +59,7 @@ bool view_option(struct view_options *options, int c, const char *argument)
 	case VIEW_NO_DEBUGINFOD: unsetenv("DEBUGINFOD_URLS"); break;
 	case VIEW_STRICT: options->strict = true; break;
 	case VIEW_MAX_MEMORY: return !memory_parse(argument, &options->max_memory);
+	case VIEW_SHARE: return !cmd_part("--share", argument, &options->share, &options->shares);
 	case VIEW_REFERENCE: options->session.reference_walk = true; break;
 	default:
 		return false;
@@ -206,6 +207,9 @@ struct view *view_open(const struct view_options *options)
 		goto fail;
 	}
 	if (parse_time(view, options->time))
+		goto fail;
+	if (options->shares &&
+	    rvt_session_take_share(view->session, options->share - 1, options->shares))
 		goto fail;
 	check_machine(view);
 	view->triggers = trigger_marks_read(rvt_session_file(view->session));

@@ -16,13 +16,14 @@ struct view_options {
 	bool strict;		/* any loss is an error */
 	bool force;		/* whoever owns the file */
 	uint64_t max_memory;	/* bytes; 0: half of the machine's */
+	unsigned int share, shares;	/* rvt_session_take_share(), but .share from 1 on; 0: all */
 };
 
 /* Long options of every such command, and their help text. */
 #define VIEW_SHORT_OPTIONS "i:C:c:"
 enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, VIEW_FIRMWARE,
        VIEW_PARAMS, VIEW_PID, VIEW_TID, VIEW_TIME, VIEW_REFERENCE, VIEW_STRICT, VIEW_FORCE,
-       VIEW_NO_DEBUGINFOD, VIEW_MAX_MEMORY };
+       VIEW_NO_DEBUGINFOD, VIEW_MAX_MEMORY, VIEW_SHARE };
 #define VIEW_LONG_OPTIONS \
 	{ "input", required_argument, NULL, 'i' }, \
 	{ "symfs", required_argument, NULL, VIEW_SYMFS }, \
@@ -39,6 +40,7 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 	{ "strict", no_argument, NULL, VIEW_STRICT }, \
 	{ "no-debuginfod", no_argument, NULL, VIEW_NO_DEBUGINFOD }, \
 	{ "max-memory", required_argument, NULL, VIEW_MAX_MEMORY }, \
+	{ "share", required_argument, NULL, VIEW_SHARE }, \
 	{ "reference-walk", no_argument, NULL, VIEW_REFERENCE }
 #define VIEW_HELP \
 "  -i, --input FILE      recording (perf.data)\n" \

@@ -22,6 +22,12 @@ struct rvt_session_totals {
 };
 
 void rvt_session_totals(const struct rvt_session *session, struct rvt_session_totals *totals);
+/*
+ * rvt_session_take_share - from now on only the @share-th of @shares (from 0 on) is decoded: of the
+ * buffers those that belong to it, so that all shares are about the same size. With options.by_cpu
+ * or .count all shares together deliver what the whole delivers. 0 or -ENOMEM.
+ */
+int rvt_session_take_share(struct rvt_session *session, unsigned int share, unsigned int shares);
 /* Conversion of time stamps; NULL when the recording has none. */
 const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_session *session);
 

@@ -478,7 +478,7 @@ int rvt_buffer_step(struct buffer *buffer, bool one_message)
 	struct decoder *decoder;
 	int err;
 
-	if (buffer->record >= buffer->n_records)
+	if (buffer->skipped || buffer->record >= buffer->n_records)
 		return 0;
 	err = poll_sink(buffer->session);
 	if (err)

@@ -211,7 +211,7 @@ int rvt_session_cut(struct rvt_session *session, struct slice **slices, size_t *
 	int err = 0;
 
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
-		if (session->buffers[i].n_records)
+		if (session->buffers[i].n_records && !session->buffers[i].skipped)
 			err = cut_buffer(&cutting, &session->buffers[i]);
 	*slices = cutting.slices;
 	*n = cutting.n;

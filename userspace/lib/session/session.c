@@ -102,7 +102,7 @@ static struct buffer *next_buffer(struct rvt_session *session, bool stamps, uint
 		struct buffer *buffer = &session->buffers[i];
 		uint64_t later;
 
-		if (buffer->record >= buffer->n_records)
+		if (buffer->skipped || buffer->record >= buffer->n_records)
 			continue;
 		later = progress(buffer, stamps);
 		if (!next || later < first) {

@@ -2,6 +2,7 @@
 /* What a session knows, for those who ask. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include "state.h"
 #include "util/sized.h"
 
@@ -16,14 +17,63 @@ int rvt_session_fail(char **error, int err, const char *format, ...)
 	return err;
 }
 
+static uint64_t buffer_size(const struct buffer *buffer)
+{
+	uint64_t size = 0;
+
+	for (size_t i = 0; i < buffer->n_records; i++)
+		size += buffer->records[i].size;
+	return size;
+}
+
 uint64_t rvt_session_size(const struct rvt_session *session)
 {
 	uint64_t size = 0;
 
 	for (size_t i = 0; i < session->n_buffers; i++)
-		for (size_t k = 0; k < session->buffers[i].n_records; k++)
-			size += session->buffers[i].records[k].size;
+		if (!session->buffers[i].skipped)
+			size += buffer_size(&session->buffers[i]);
 	return size;
+}
+
+/* The biggest buffer that has no share yet, of several the first; NULL: all have. */
+static struct buffer *biggest(struct rvt_session *session, const bool *has_share)
+{
+	struct buffer *found = NULL;
+
+	for (size_t i = 0; i < session->n_buffers; i++) {
+		struct buffer *buffer = &session->buffers[i];
+
+		if (!has_share[i] && (!found || buffer_size(buffer) > buffer_size(found)))
+			found = buffer;
+	}
+	return found;
+}
+
+int rvt_session_take_share(struct rvt_session *session, unsigned int share, unsigned int shares)
+{
+	bool *has_share = calloc(session->n_buffers + 1, sizeof(*has_share));
+	uint64_t *sizes = calloc(shares, sizeof(*sizes));
+	struct buffer *buffer;
+
+	if (!has_share || !sizes) {
+		free(has_share);
+		free(sizes);
+		return -ENOMEM;
+	}
+	while ((buffer = biggest(session, has_share))) {
+		unsigned int least = 0;
+
+		for (unsigned int i = 1; i < shares; i++)
+			if (sizes[i] < sizes[least])
+				least = i;
+		sizes[least] += buffer_size(buffer);
+		buffer->skipped = least != share;
+		has_share[buffer - session->buffers] = true;
+	}
+	free(has_share);
+	free(sizes);
+	return 0;
 }
 
 void rvt_session_span(const struct rvt_session *session, uint64_t *from, uint64_t *to)

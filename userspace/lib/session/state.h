@@ -127,6 +127,7 @@ struct buffer {
 	size_t n_chunks;
 	struct rvt_aux *records;
 	size_t n_records;
+	bool skipped;		/* it is in another share of the recording */
 	/* live.c */
 	uint64_t received;	/* AUX data up to here has come */
 	bool running;		/* a task that is traced into it, since .switched; false: none */
