@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include "util/array.h"
 #include "common/cmd.h"
@@ -285,6 +286,16 @@ static int add_missing(const struct units *units, struct sums *sums)
 	return err;
 }
 
+/* Of the processes that decoded for this rank. */
+static uint64_t decoding_ms(void)
+{
+	struct rusage usage;
+
+	getrusage(RUSAGE_CHILDREN, &usage);
+	return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * UINT64_C(1000) +
+		(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1000;
+}
+
 static int tell(const struct fleet_options *options, const struct units *units,
 		const struct sums *sums, size_t n_done)
 {
@@ -297,6 +308,8 @@ static int tell(const struct fleet_options *options, const struct units *units,
 	fprintf(stderr, "[ perf rvtrace fleet: %zu recordings, %zu with losses, %zu failed; "
 		"this rank decoded %zu of %zu: see %s/losses ]\n", sums->n_recordings, lossy, failed,
 		n_done, units->n, options->output);
+	fprintf(stderr, "[ %.2f s of processor time, %.2f s of it for the busiest of %u ranks ]\n",
+		sums->ms / 1e3, sums->busiest_ms / 1e3, ranks_size());
 	return failed && (options->strict || failed == sums->n_recordings) ? -EBADMSG : 0;
 }
 
@@ -310,6 +323,7 @@ static int reduce(const struct fleet_options *options, const struct units *units
 	ranks_meet();
 	if (!collecting.err)
 		collecting.err = add_spooled(options, units, ranks_rank(), ranks_size(), &sums);
+	sums.ms = sums.busiest_ms = decoding_ms();
 	err = ranks_collect(put_sums, take_sums, &collecting);
 	if (collecting.err)
 		err = collecting.err;

@@ -404,6 +404,8 @@ int sums_write(struct sums *sums, FILE *out)
 	for (size_t i = 0; i < sums->n_units; i++)
 		if (sums->units[i])
 			fprintf(out, "unit %zu\n", i);
+	if (sums->ms)
+		fprintf(out, "time %" PRIu64 " %" PRIu64 "\n", sums->ms, sums->busiest_ms);
 	for (size_t i = 0; i < sums->n_recordings; i++)
 		sums_write_recording(sums->recordings[i], out);
 	for (size_t i = 0; i < sums->n_rows; i++)
@@ -438,6 +440,7 @@ static int read_section(struct sums *sums, bool counts, size_t len, FILE *in, co
 /* 1: it was the last line. */
 static int read_line(struct sums *sums, char *line, FILE *in, const char *name)
 {
+	uint64_t ms, busiest_ms;
 	size_t n;
 
 	if (*line == '{')
@@ -448,6 +451,11 @@ static int read_line(struct sums *sums, char *line, FILE *in, const char *name)
 		return read_section(sums, true, n, in, name);
 	if (sscanf(line, "folded %zu", &n) == 1)
 		return read_section(sums, false, n, in, name);
+	if (sscanf(line, "time %" SCNu64 " %" SCNu64, &ms, &busiest_ms) == 2) {
+		sums->ms += ms;
+		sums->busiest_ms = max(sums->busiest_ms, busiest_ms);
+		return 0;
+	}
 	if (sscanf(line, "unit %zu", &n) != 1 || n >= sums->n_units)
 		return -EILSEQ;
 	sums->units[n] = true;

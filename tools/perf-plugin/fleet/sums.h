@@ -5,6 +5,7 @@
  *
  *	rvtrace fleet 1
  *	unit N			(those that are in it; none in a spool)
+ *	time MS MS		(what decoding took, see .ms; none in a spool)
  *	{ "type": "recording", ... }	a line for each
  *	{ "type": "row", ... }	of `report --json`, without the percentage
  *	counts BYTES		then that many, as `profile --format counts` has them
@@ -48,6 +49,7 @@ struct sums {
 	size_t n_rows, n_recordings;
 	struct counters counters;
 	struct merge *stacks;	/* NULL: none */
+	uint64_t ms, busiest_ms;	/* processor time of all ranks, and of the one that had most */
 	bool *units;		/* by number: it is in the sums; NULL: nobody asks */
 	size_t n_units;
 };
