@@ -170,7 +170,8 @@ says "record --switch-output=10M --snapshot" "without a size or time" "$rv" reco
 for trigger in never sym: sym:f:over=soon sym:f:over=0s uprobe:f uprobe:f+1 signal:NONE signal:SEGV:over=1ms exit!=1; do
 	says "record --trigger $trigger" "--trigger" "$rv" record --trigger "$trigger" -- true
 done
-says "record --switch-output --profile" "one file at the end" "$rv" record --profile --switch-output -- true
+says "record --switch-output=SIZE --profile" "small files" "$rv" record --profile --switch-output=10M -- true
+says "record --switch-output --profile --keep" "many profiles" "$rv" record --profile --keep x --switch-output=1h -- true
 says "record -D 10-20" "ranges of time are not supported" "$rv" record -D 10-20 -- true
 says "record -D -1 without --control" "give .*--control fifo:PATH" "$rv" record -D -1 -- true
 says "record -D" "-D: 'x' is no number" "$rv" record -D x -- true

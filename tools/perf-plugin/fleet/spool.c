@@ -76,31 +76,38 @@ int spool_put(const struct fleet_options *options, const struct unit *unit, stru
 	return err;
 }
 
-static int take(const char *name, struct sums *sums)
+/* @all: or only which recordings they are. */
+static int take(const char *name, bool all, struct sums *sums)
 {
 	FILE *in = sums_are_whole(name) ? fopen(name, "r") : NULL;
 	int err;
 
 	if (!in)
 		return 1;
-	err = sums_read(sums, in, name);
+	err = all ? sums_read(sums, in, name) : sums_read_recordings(sums, in);
 	fclose(in);
 	return err;
 }
 
-int spool_take(const struct fleet_options *options, const struct unit *unit, struct sums *sums)
+static int take_unit(const struct fleet_options *options, const struct unit *unit, bool all,
+		     struct sums *sums)
 {
 	char *name = spool_name(options, unit);
-	int err = name ? take(name, sums) : -ENOMEM;
+	int err = name ? take(name, all, sums) : -ENOMEM;
 
 	free(name);
 	return err;
 }
 
+int spool_take(const struct fleet_options *options, const struct unit *unit, struct sums *sums)
+{
+	return take_unit(options, unit, true, sums);
+}
+
 bool spool_has(const struct fleet_options *options, const struct unit *unit)
 {
 	struct sums sums = { .rows = NULL };
-	bool has = !spool_take(options, unit, &sums) && sums.n_recordings == 1 &&
+	bool has = !take_unit(options, unit, false, &sums) && sums.n_recordings == 1 &&
 		!sums.recordings[0]->failed && !sums.recordings[0]->files_missing;
 
 	sums_free(&sums);

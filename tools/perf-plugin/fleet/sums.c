@@ -478,6 +478,22 @@ int sums_read(struct sums *sums, FILE *in, const char *name)
 	return err > 0 ? 0 : err;
 }
 
+int sums_read_recordings(struct sums *sums, FILE *in)
+{
+	static const char recording[] = "{\"type\":\"recording\"";
+	char *line = NULL;
+	size_t room = 0;
+	int err = 0;
+
+	if (getline(&line, &room, in) <= 0 || strcmp(line, FIRST_LINE))
+		err = -EILSEQ;
+	while (!err && getline(&line, &room, in) > 0 &&
+	       !strncmp(line, recording, strlen(recording)))
+		err = add_object(sums, line, NULL, NULL);
+	free(line);
+	return err;
+}
+
 bool sums_are_whole(const char *path)
 {
 	char first[sizeof(FIRST_LINE)] = "", last[sizeof(LAST_LINE)] = "";

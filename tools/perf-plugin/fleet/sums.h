@@ -74,6 +74,8 @@ int sums_write(struct sums *sums, FILE *out);
  * more. sums_are_whole(): the file at @path has its first line and its last.
  */
 int sums_read(struct sums *sums, FILE *in, const char *name);
+/* The same of recordings only, which are in front. */
+int sums_read_recordings(struct sums *sums, FILE *in);
 bool sums_are_whole(const char *path);
 /* A line of the file, which is one of --json, too. */
 void sums_write_recording(const struct recording *recording, FILE *out);

@@ -342,6 +342,15 @@ int flat_add(void *data, const void *more)
 	return counters_add(&flat->counters, &other->counters);
 }
 
+void flat_forget(void *data)
+{
+	struct flat *flat = data;
+
+	counters_free(&flat->counters);
+	flat->counters = (struct counters){ .dsos = NULL };
+	memset(flat->cache, 0, sizeof(*flat->cache) << CACHE_BITS);
+}
+
 int flat_read(void *data, FILE *in, const char *name)
 {
 	struct flat *flat = data;

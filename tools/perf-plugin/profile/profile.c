@@ -9,12 +9,12 @@
 #include "profile/profile.h"
 #include "profile/merge.h"
 
-#define FLAT flat_create, flat_ops, flat_add, flat_write, flat_destroy, false
-#define TREE tree_create, tree_ops, NULL, tree_write, tree_destroy, false
-#define CHROME chrome_create, chrome_ops, NULL, chrome_write, chrome_destroy, true
+#define FLAT flat_create, flat_ops, flat_add, flat_forget, flat_write, flat_destroy, false
+#define TREE tree_create, tree_ops, NULL, NULL, tree_write, tree_destroy, false
+#define CHROME chrome_create, chrome_ops, NULL, NULL, chrome_write, chrome_destroy, true
 
-#define CALLGRIND callgrind_create, tree_ops, NULL, tree_write, tree_destroy, false
-#define PERFETTO perfetto_create, perfetto_ops, NULL, perfetto_write, perfetto_destroy, true
+#define CALLGRIND callgrind_create, tree_ops, NULL, NULL, tree_write, tree_destroy, false
+#define PERFETTO perfetto_create, perfetto_ops, NULL, NULL, perfetto_write, perfetto_destroy, true
 
 static const struct profile_format formats[] = {
 	{ "llvm", "for llvm-profgen", FLAT },

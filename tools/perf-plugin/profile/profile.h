@@ -22,6 +22,8 @@ struct profile_format {
 	 * it is made of counts only. 0 or -errno.
 	 */
 	int (*add)(void *data, const void *more);
+	/* Nothing has been counted so far. NULL where .add is. */
+	void (*forget)(void *data);
 	/* @dso: of which file; NULL: of the one that ran most. Returns 0 or -errno. */
 	int (*write)(void *data, const char *name, const char *dso, FILE *out);
 	void (*destroy)(void *data);
@@ -42,6 +44,7 @@ int profile_decode(struct view *view, const struct profile_format *format,
 void *flat_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 void flat_ops(struct rvt_transfers_ops *ops);
 int flat_add(void *data, const void *more);
+void flat_forget(void *data);
 /* What the format counts writes, as counts_read(). */
 int flat_read(void *data, FILE *in, const char *name);
 int flat_write(void *data, const char *name, const char *dso, FILE *out);

@@ -46,8 +46,9 @@ struct live {
 	pthread_cond_t more;
 	struct round *first, **last;
 	uint64_t waiting;	/* bytes in those rounds */
+	char *switch_to;	/* the file that is due; NULL: none */
 	bool over;
-	int err;		/* of decoding */
+	int err;		/* of decoding, or of writing a file */
 };
 
 /* ---- rounds ---- */
@@ -130,6 +131,54 @@ static void end_round(struct live *live, struct round *round, int err)
 	free_round(round);
 }
 
+static int write_profile(const struct live *live, const char *path)
+{
+	struct output_file file;
+	FILE *out = output_open(&file, path);
+	int err;
+
+	if (!out)
+		return -EIO;
+	err = live->format->write(live->profile, live->format->name, live->rec->options.dso, out);
+	return output_close(&file, out, err);
+}
+
+/* --switch-output: the file that is due. */
+static int write_due(struct live *live)
+{
+	char *name;
+	int err;
+
+	pthread_mutex_lock(&live->lock);
+	name = live->switch_to;
+	pthread_mutex_unlock(&live->lock);
+	if (!name)
+		return 0;
+	err = write_profile(live, name);
+	/* a file that did not run meanwhile has no profile; the next time it may have one */
+	if (err == -ENOENT)
+		err = 0;
+	live->format->forget(live->profile);
+	if (!err && !live->rec->options.quiet)
+		fprintf(stderr, "[ perf rvtrace record: %s is complete ]\n", name);
+	pthread_mutex_lock(&live->lock);
+	live->switch_to = NULL;
+	pthread_mutex_unlock(&live->lock);
+	free(name);
+	return err;
+}
+
+void live_switch(struct live *live, char *name)
+{
+	pthread_mutex_lock(&live->lock);
+	if (!live->switch_to) {
+		live->switch_to = name;
+		name = NULL;
+	}
+	pthread_mutex_unlock(&live->lock);
+	free(name);
+}
+
 static void *decode(void *ctx)
 {
 	struct live *live = ctx;
@@ -138,6 +187,8 @@ static void *decode(void *ctx)
 
 	while (!err && (round = next_round(live))) {
 		err = rvt_session_feed(live->session, round->bytes, round->len);
+		if (!err)
+			err = write_due(live);
 		end_round(live, round, err);
 	}
 	return NULL;
@@ -276,17 +327,10 @@ static void stop(struct live *live)
 	live->started = false;
 }
 
-static int write_profile(const struct live *live)
+/* Where the profile, or the last of several, goes. */
+static const char *last_output(const struct live *live)
 {
-	const struct record_options *options = &live->rec->options;
-	struct output_file file;
-	FILE *out = output_open(&file, options->output);
-	int err;
-
-	if (!out)
-		return -EIO;
-	err = live->format->write(live->profile, live->format->name, options->dso, out);
-	return output_close(&file, out, err);
+	return live->rec->output_name ? live->rec->output_name : live->rec->options.output;
 }
 
 static void summarize(const struct live *live, const struct rvt_session_totals *stats)
@@ -299,7 +343,7 @@ static void summarize(const struct live *live, const struct rvt_session_totals *
 	fprintf(stderr, "[ perf rvtrace record: %.3f MB of trace, %llu instructions counted, %llu "
 		"gaps, %.1f MB of memory, in %s ]\n", stats->session.trace_bytes / 1e6,
 		(unsigned long long)stats->flow.insns, (unsigned long long)stats->flow.gaps,
-		usage.ru_maxrss / 1e3, live->rec->options.output);
+		usage.ru_maxrss / 1e3, last_output(live));
 }
 
 int live_finish(struct live *live, uint64_t *gaps, uint64_t *lost_records)
@@ -314,7 +358,7 @@ int live_finish(struct live *live, uint64_t *gaps, uint64_t *lost_records)
 	rvt_session_totals(live->session, &stats);
 	*gaps = stats.session.truncated + stats.session.partial + stats.session.collisions;
 	*lost_records = stats.session.lost_records;
-	err = write_profile(live);
+	err = write_profile(live, last_output(live));
 	if (!err)
 		summarize(live, &stats);
 	return err;
@@ -332,6 +376,7 @@ void live_close(struct live *live)
 		live->first = next;
 	}
 	free_round(live->filling);
+	free(live->switch_to);
 	rvt_session_close(live->session);
 	rvt_transfers_destroy(live->transfers);
 	if (live->profile)

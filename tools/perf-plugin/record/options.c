@@ -463,9 +463,12 @@ static int check_options(const struct record_options *options)
 				 "the newest: give one of them");
 	if (options->user && (options->pids.n || options->tids.n))
 		return cmd_error(-EINVAL, "-u does not go together with -p and -t");
-	if (options->profile && (options->switch_output || options->max_bytes))
-		return cmd_error(-EINVAL, "--profile makes one file at the end: --switch-output "
-				 "and --max-size are for recordings");
+	if (options->profile && (options->switch_output == OUTPUT_BY_SIZE || options->max_bytes))
+		return cmd_error(-EINVAL, "--profile makes small files: --max-size, and a size of "
+				 "--switch-output, are for recordings");
+	if (options->profile && options->switch_output && options->keep)
+		return cmd_error(-EINVAL, "--keep keeps one recording, and --switch-output makes "
+				 "many profiles: give one of them");
 	if (options->auxtrace_info && (options->profile || options->level))
 		return cmd_error(-EINVAL, "--auxtrace-info is for perf, which reads no profiles "
 				 "and not the compressed trace of -z");

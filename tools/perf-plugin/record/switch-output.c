@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * --switch-output: one file after another, each complete. Tracing pauses while files change, so
- * that each begins and ends with whole messages, and what ran meanwhile is in none of them.
+ * --switch-output: one file after another, each complete. Tracing pauses while files change, so that
+ * each begins and ends with whole messages, and what ran meanwhile is in none of them. With --profile it
+ * does not: what is counted so far is written, and counting begins anew.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -40,7 +41,7 @@ bool record_is_switch_due(const struct recorder *rec, bool signalled)
 {
 	const struct record_options *options = &rec->options;
 
-	if (!rec->writer)
+	if (!rec->writer && !rec->live)
 		return false;
 	switch (options->switch_output) {
 	case OUTPUT_BY_SIGNAL: return signalled;
@@ -56,7 +57,7 @@ void record_note_output(struct recorder *rec)
 	rec->output_began = now();
 }
 
-int record_switch_output(struct recorder *rec)
+static int switch_file(struct recorder *rec)
 {
 	char *name = record_output_name(rec), *before = rec->output_name;
 	bool paused = rec->paused;
@@ -83,6 +84,24 @@ int record_switch_output(struct recorder *rec)
 	if (err)
 		return err;
 	return paused ? record_enable_sideband(rec) : record_enable(rec);
+}
+
+/* The next file begins where the profile of this one ends. */
+static int switch_profile(struct recorder *rec)
+{
+	char *name = record_output_name(rec), *before = rec->output_name;
+
+	if (!name)
+		return -ENOMEM;
+	rec->output_name = name;
+	live_switch(rec->live, before);
+	record_note_output(rec);
+	return 0;
+}
+
+int record_switch_output(struct recorder *rec)
+{
+	return rec->live ? switch_profile(rec) : switch_file(rec);
 }
 
 int record_take_snapshot(struct recorder *rec)
