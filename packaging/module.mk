@@ -47,8 +47,9 @@ install-command: $(B)/host/perf-rvtrace $(wildcard $(FLEET_MPI))
 install-chips:
 	$(INSTALL) -d $(DESTDIR)$(prefix)/share/rvtrace/chips
 	$(INSTALL) -m 644 $(CHIPS) $(DESTDIR)$(prefix)/share/rvtrace/chips/
-	$(INSTALL) -d $(DESTDIR)$(prefix)/share/rvtrace/slurm
+	$(INSTALL) -d $(DESTDIR)$(prefix)/share/rvtrace/slurm $(DESTDIR)$(prefix)/share/rvtrace/systemd
 	$(INSTALL) -m 755 $(wildcard share/rvtrace/slurm/*) $(DESTDIR)$(prefix)/share/rvtrace/slurm/
+	$(INSTALL) -m 644 $(wildcard share/rvtrace/systemd/*) $(DESTDIR)$(prefix)/share/rvtrace/systemd/
 
 # For which machine: a variant of the Makefile
 LIB_FOR ?= host
@@ -91,9 +92,9 @@ ifeq ($(DESTDIR),)
 	@[ "$$(id -u)" != 0 ] || PATH=$$PATH:/sbin ldconfig 2>/dev/null || true
 endif
 
-## make deb         Debian packages, in build/deb: perf-rvtrace, librvtrace0, librvtrace-dev, python3-rvtrace, rvtrace-dkms
+## make deb         Debian packages, in build/deb: perf-rvtrace, perf-rvtrace-mpi, librvtrace0, librvtrace-dev, python3-rvtrace, rvtrace-dkms
 deb:
-	@tools/setup-host build-essential debhelper dh-dkms dh-python libcapstone-dev
+	@tools/setup-host build-essential debhelper dh-dkms dh-python libcapstone-dev mpi-default-dev
 	packaging/deb $(B)/deb
 
 ## make symbol-map  the list of the library's public functions, made from the headers

@@ -142,7 +142,7 @@ perf_reads()
 
 purged()
 {
-	in_root user "$apt_get purge perf-rvtrace librvtrace0 librvtrace-dev python3-rvtrace rvtrace-dkms
+	in_root user "$apt_get purge perf-rvtrace perf-rvtrace-mpi librvtrace0 librvtrace-dev python3-rvtrace rvtrace-dkms
 		find / -xdev -name '*rvtrace*' ! -path '/var/log/*' | diff /before -"
 }
 
@@ -161,7 +161,7 @@ upgraded()
 	in_root build 'make -s -C /source uninstall
 		! find /usr/local -name "*rvtrace*" | grep . || exit 1
 		perf-rvtrace --version && dkms status | grep rvtrace
-		apt-get -qq purge -y perf-rvtrace librvtrace0 librvtrace-dev python3-rvtrace rvtrace-dkms'
+		apt-get -qq purge -y perf-rvtrace perf-rvtrace-mpi librvtrace0 librvtrace-dev python3-rvtrace rvtrace-dkms'
 }
 
 for release in $releases; do

@@ -55,11 +55,25 @@ for protocol in ntrace etrace; do
 		seq 1 1000 > numbers
 		live script -e rvtrace//u -- sh -c "sort -n numbers | tail -n 3; ls /etc | sort -r | head -n 3"
 		live objects -e rvtrace//u -- dlopen ./plugin-1.so plugin_function 71 ./plugin-2.so plugin_function 73
-		live system -C 1 -- taskset -c 1 sort numbers'
+		live system -C 1 -- taskset -c 1 sort numbers
+		# a file a second, while the program runs twice with a pause in between
+		taskset -c 0 perf-rvtrace record --profile --switch-output=1s -m 1M,8M -o hourly -e rvtrace//u -- \
+			sh -c "./dlopen ./plugin-1.so plugin_function 71 ./plugin-2.so plugin_function 73; sleep 3
+				./dlopen ./plugin-1.so plugin_function 71 ./plugin-2.so plugin_function 73" \
+			> hourly.out 2> hourly.err || exit 3
+		ls hourly.2*'
 	ok $? "$protocol: recorded"
 	for name in script objects system; do
 		check "$protocol, $name: counted live as from the recording" equal $name
 	done
+	# each file is one, and together they have all that ran
+	"$rv" profile -f counts --merge "$dir"/share/hourly.2* >"$dir/share/hourly.live"
+	is "$protocol: calls in all files of --switch-output" "142 146" \
+		"$(entered hourly plugin-1.so first_plugin) $(entered hourly plugin-2.so second_plugin)"
+	[ "$(grep -l plugin-1 "$dir"/share/hourly.2* | wc -l)" -ge 2 ] &&
+		[ "$(grep -c 'is complete' "$dir/share/hourly.err")" -ge 3 ]
+	ok_or_show $? "$protocol: the runs are in several files" "$dir/share/hourly.err"
+	rm "$dir"/share/hourly.*
 	is "$protocol: calls into an object" 71 "$(entered objects plugin-1.so first_plugin)"
 	is "$protocol: calls into another, where that was" \
 		73 "$(entered objects plugin-2.so second_plugin)"
