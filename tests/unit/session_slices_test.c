@@ -255,30 +255,21 @@ static const struct told *look(struct cursor *cursor)
 	return NULL;
 }
 
-/* As session.h has it: who has come less far comes first, and goes on until it is ahead. */
+/* As slices.h has it: who has come less far comes first, of both cpu 0. */
 static void merge(struct telling *sum, const struct tellings *all)
 {
 	struct cursor cursors[CPUS] = { 0 };
-	int n = 0, other = 1;
 
 	_Static_assert(CPUS == 2, "the other one");
 	for (int cpu = 0; cpu < CPUS; cpu++)
 		cursors[cpu] = (struct cursor){ all->slices[cpu], all->slices[cpu] + all->n[cpu],
 						0, 0 };
 	while (look(&cursors[0]) || look(&cursors[1])) {
+		int n = !look(&cursors[0]) ||
+			(look(&cursors[1]) && cursors[1].time < cursors[0].time);
 		const struct told *told = look(&cursors[n]);
 		struct rvt_task task;
 
-		/* buffers that are at their ends come one after the other */
-		if (!told || (look(&cursors[other]) && (cursors[n].time > cursors[other].time ||
-							cursors[n].time == UINT64_MAX))) {
-			n = other;
-			other = !n;
-			/* a tie */
-			if (look(&cursors[0]) && cursors[0].time == cursors[1].time)
-				n = 0, other = 1;
-			told = look(&cursors[n]);
-		}
 		cursors[n].at++;
 		if (told->what == MOMENT) {
 			cursors[n].time = told->from;

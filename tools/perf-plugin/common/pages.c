@@ -71,7 +71,6 @@ struct printing {
 	struct page *pages;	/* that are not in a queue yet */
 	struct queue *queues;
 	unsigned int n_queues;
-	struct queue *turn;	/* whose it is; NULL: nobody's yet */
 	size_t n_waiting;	/* pages in queues */
 	struct stream text, errors;
 };
@@ -285,54 +284,30 @@ static int copy_errors(struct printing *printing, const struct page *page)
 	return count_written(&printing->errors, page->errors_text, page->errors_size);
 }
 
-/*
- * Whether it is still the buffer's turn: of several that got as far it is that of the one that is
- * at it, also where one of its pages ends. What comes when all have ended begins with the first.
- */
-static bool goes_on(const struct queue *queue, uint64_t others)
+/* Of several buffers that got as far the first comes first, as session.c has it. */
+static bool is_behind(const struct queue *queue, const struct queue *other)
 {
-	return queue->left && queue->time <= others && queue->time != UINT64_MAX;
+	return queue->time < other->time || (queue->time == other->time && queue < other);
 }
 
-/* How far the buffer is that lags behind most but for @queue. */
-static uint64_t time_of_others(const struct printing *printing, const struct queue *queue)
+/* The buffer whose turn it is; not @but. NULL: all others are copied. */
+static struct queue *next_queue(const struct printing *printing, const struct queue *but)
 {
-	uint64_t others = UINT64_MAX;
+	struct queue *next = NULL;
 
-	for (unsigned int i = 0; i < printing->n_queues; i++) {
-		const struct queue *other = &printing->queues[i];
-
-		if (other != queue && other->left && other->time < others)
-			others = other->time;
-	}
-	return others;
-}
-
-/*
- * The buffer whose turn it is, and the time of the next one after it, as session.c chooses. NULL:
- * all is copied.
- */
-static struct queue *next_queue(const struct printing *printing, uint64_t *others)
-{
-	struct queue *next = printing->turn;
-
-	*others = time_of_others(printing, next);
-	if (next && goes_on(next, *others))
-		return next;
-	next = NULL;
 	for (unsigned int i = 0; i < printing->n_queues; i++) {
 		struct queue *queue = &printing->queues[i];
 
-		if (queue->left && (!next || queue->time < next->time))
+		if (queue != but && queue->left && (!next || is_behind(queue, next)))
 			next = queue;
 	}
-	*others = time_of_others(printing, next);
 	return next;
 }
 
-/* The page at hand, until the buffer is ahead of the @others or has ended. */
-static int copy_page(struct printing *printing, struct queue *queue, uint64_t others)
+/* The page at hand, until the buffer is ahead of the others or has ended. */
+static int copy_page(struct printing *printing, struct queue *queue)
 {
+	const struct queue *other = next_queue(printing, queue);
 	struct page *page = queue->first;
 	int err = 0;
 
@@ -349,7 +324,7 @@ static int copy_page(struct printing *printing, struct queue *queue, uint64_t ot
 		}
 		err = copy(printing, page, page->marks[page->passed].offset);
 		queue->time = page->marks[page->passed++].time;
-	} while (!err && goes_on(queue, others));
+	} while (!err && (!other || is_behind(queue, other)));
 	return err;
 }
 
@@ -358,7 +333,6 @@ static int join_page(void *ctx, void *slice, unsigned int buffer)
 	struct printing *printing = ctx;
 	struct queue *queue = &printing->queues[buffer];
 	struct page *page = slice, **link = &printing->pages;
-	uint64_t others;
 	int err = 0;
 
 	while (*link != page)
@@ -371,18 +345,15 @@ static int join_page(void *ctx, void *slice, unsigned int buffer)
 		queue->first = page;
 	queue->last = &page->next;
 	printing->n_waiting++;
-	while (!err && (queue = next_queue(printing, &others)) && queue->first) {
-		printing->turn = queue;
-		err = copy_page(printing, queue, others);
-	}
+	while (!err && (queue = next_queue(printing, NULL)) && queue->first)
+		err = copy_page(printing, queue);
 	return err;
 }
 
 static size_t waiting(void *ctx, unsigned int *buffer)
 {
 	struct printing *printing = ctx;
-	uint64_t others;
-	const struct queue *queue = next_queue(printing, &others);
+	const struct queue *queue = next_queue(printing, NULL);
 
 	if (!queue || queue->first)
 		return 0;
@@ -424,7 +395,6 @@ static void forget(struct printing *printing, bool valid)
 		free_pages(printing->queues[i].first);
 	free(printing->queues);
 	printing->queues = NULL;
-	printing->turn = NULL;
 	printing->n_queues = 0;
 	printing->n_waiting = 0;
 	while (printing->printers) {

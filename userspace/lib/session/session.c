@@ -91,52 +91,53 @@ static uint64_t progress(const struct buffer *buffer, bool stamps)
 	return stamps ? buffer->time : buffer->records[buffer->record].time;
 }
 
-/* The buffer that lags behind in time; *@others is the time of the next one after it. */
-static struct buffer *next_buffer(struct rvt_session *session, bool stamps, uint64_t *others)
+/* The buffer that lags behind in time, of several the first; *@other is the next one after it. */
+static struct buffer *next_buffer(struct rvt_session *session, bool stamps, struct buffer **other)
 {
 	struct buffer *next = NULL;
-	uint64_t first = UINT64_MAX;
 
-	*others = UINT64_MAX;
+	*other = NULL;
 	for (size_t i = 0; i < session->n_buffers; i++) {
 		struct buffer *buffer = &session->buffers[i];
-		uint64_t later;
 
 		if (buffer->skipped || buffer->record >= buffer->n_records)
 			continue;
-		later = progress(buffer, stamps);
-		if (!next || later < first) {
-			uint64_t before = first;
-
+		if (!next || progress(buffer, stamps) < progress(next, stamps)) {
+			*other = next;
 			next = buffer;
-			first = later;
-			later = before;
+		} else if (!*other || progress(buffer, stamps) < progress(*other, stamps)) {
+			*other = buffer;
 		}
-		if (later < *others)
-			*others = later;
 	}
 	return next;
+}
+
+/* Whether @buffer has not come as far as @other, or as far and is the first of them. */
+static bool is_behind(const struct buffer *buffer, const struct buffer *other, bool stamps)
+{
+	uint64_t time = progress(buffer, stamps), others = progress(other, stamps);
+
+	return time < others || (time == others && buffer->number < other->number);
 }
 
 /*
  * Buffers take turns from message to message: a message tells of what ran since the one before it,
  * so when the buffer with the oldest message goes on, a thread that moved from cpu to cpu is seen
  * in the order in which it ran; so are harts that share a buffer. Where messages have no time, from
- * record to record.
+ * record to record. What came before is no matter, so that a decoding that begins anywhere has the
+ * same order.
  */
 static int run_merged(struct rvt_session *session)
 {
 	bool stamps = has_stamps(session);
-	struct buffer *buffer;
-	uint64_t others;
+	struct buffer *buffer, *other;
 	int err = 0;
 
-	while (err >= 0 && (buffer = next_buffer(session, stamps, &others)))
+	while (err >= 0 && (buffer = next_buffer(session, stamps, &other)))
 		do
-			err = rvt_buffer_step(buffer, stamps &&
-					      (others != UINT64_MAX || session->shared));
-		while (err == 1 && others != UINT64_MAX && buffer->record < buffer->n_records &&
-		       progress(buffer, stamps) <= others);
+			err = rvt_buffer_step(buffer, stamps && (other || session->shared));
+		while (err == 1 && other && buffer->record < buffer->n_records &&
+		       is_behind(buffer, other, stamps));
 	return err;
 }
 

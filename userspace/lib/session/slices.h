@@ -39,10 +39,9 @@ struct rvt_session_slices {
 	void *(*begin)(void *ctx, void *thread, unsigned int buffer);
 	/*
 	 * Where buffers take turns (not .by_cpu): the buffer has got to @time. One that has come
-	 * less far comes first, then the one with the lower number; and it goes on, through the
-	 * ends of its slices, until it is ahead of another. UINT64_MAX: what follows comes when all
-	 * have ended, by number. @left: the next slice will say so, too; so it counts only if
-	 * anything of this slice follows.
+	 * less far comes first, of several the one with the lower number. UINT64_MAX: what follows
+	 * comes when all have ended, by number. @left: the next slice will say so, too; so it
+	 * counts only if anything of this slice follows.
 	 */
 	void (*moment)(void *slice, uint64_t time, bool left);
 	/*
