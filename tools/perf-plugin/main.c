@@ -28,6 +28,7 @@ static const struct command {
 	{ "profile", cmd_profile, "profiles for compilers, flame graphs, timelines", false },
 	{ "fleet", cmd_fleet, "many recordings as one report and one profile", true },
 	{ "stat", cmd_stat, "size, density and losses of a recording", false },
+	{ "index", cmd_index, "so that views need not decode all of a recording", true },
 	{ "list", cmd_list, "the trace hardware of this machine", false },
 	{ "doctor", cmd_doctor, "whether the trace hardware of this machine works", true },
 	{ "decode", cmd_decode, "the program's flow from a bare dump and ELF files", false },

@@ -19,6 +19,7 @@ int cmd_profile(int argc, char **argv);
 int cmd_fleet(int argc, char **argv);
 int cmd_inject(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
+int cmd_index(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_decode(int argc, char **argv);

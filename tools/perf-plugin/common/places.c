@@ -109,14 +109,14 @@ static const char *written_name(struct places *places, const char *name)
 	return kept;
 }
 
-static void look_up(struct places *places, struct rvt_space *space, uint64_t addr,
-		    struct place *place)
+/* @location.path NULL: nothing is mapped there. */
+static void name_place(struct places *places, struct rvt_location location, uint64_t addr,
+		       struct place *place)
 {
-	struct rvt_location location = { 0 };
 	struct rvt_symbol symbol;
 
 	*place = (struct place){ .start = addr, .end = addr, .dso = UNKNOWN, .vaddr = addr };
-	if (!space || rvt_space_locate(space, addr, &location) || !location.path) {
+	if (!location.path) {
 		/* the kernel's code may be missing while its symbols are there */
 		if ((int64_t)addr >= 0)
 			return;
@@ -135,6 +135,24 @@ static void look_up(struct places *places, struct rvt_space *space, uint64_t add
 	place->offset = symbol.offset;
 	place->start = addr - symbol.offset;
 	place->end = place->start + symbol.size;
+}
+
+void places_at(struct places *places, const struct rvt_location *location, uint64_t addr,
+	       struct place *place)
+{
+	pthread_mutex_lock(&symbols_lock);
+	name_place(places, *location, addr, place);
+	pthread_mutex_unlock(&symbols_lock);
+}
+
+static void look_up(struct places *places, struct rvt_space *space, uint64_t addr,
+		    struct place *place)
+{
+	struct rvt_location location = { 0 };
+
+	if (!space || rvt_space_locate(space, addr, &location))
+		location = (struct rvt_location){ .path = NULL };
+	name_place(places, location, addr, place);
 }
 
 const struct place *places_find(struct places *places, struct rvt_space *space, uint64_t addr)

@@ -23,6 +23,9 @@ struct places *places_create(struct rvt_session *session);
 void places_destroy(struct places *places);
 /* Valid until the next call. */
 const struct place *places_find(struct places *places, struct rvt_space *space, uint64_t addr);
+/* The same for what lies at @location. */
+void places_at(struct places *places, const struct rvt_location *location, uint64_t addr,
+	       struct place *place);
 /*
  * @name for as long as @places, as text_visible() has it: a task's name goes away with its cursor.
  * "[unknown]" without memory. What places_find() returns is like that as well, but for .path.

@@ -73,27 +73,52 @@ static int look(void *ctx)
 	return interrupted || memory_exceeded() ? -EINTR : 0;
 }
 
-int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink,
-		 const struct rvt_session_slices *slices, bool prints)
+/* @prints: of standard output. */
+static void begin(struct progress *progress, struct rvt_session *session, bool prints)
 {
-	struct progress progress = { session, rvt_session_size(session), now() };
-	struct rvt_session_sink own = *sink;
 	struct itimerval timer = { { 0, INTERVAL_US }, { 0, INTERVAL_US } };
 	/* the second Ctrl-C is the default: it kills */
 	struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_RESETHAND };
 	struct sigaction tick = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
-	int err;
 
-	own.poll = look;
-	own.poll_ctx = &progress;
+	*progress = (struct progress){ session, rvt_session_size(session), now() };
 	sigaction(SIGINT, &stop, NULL);
 	if (isatty(STDERR_FILENO) && !(prints && isatty(STDOUT_FILENO)) && !pager_runs()) {
 		sigaction(SIGALRM, &tick, NULL);
 		setitimer(ITIMER_REAL, &timer, NULL);
 	}
-	err = rvt_session_run_slices(session, &own, slices);
-	timer = (struct itimerval){ 0 };
+}
+
+static void end(void)
+{
+	struct itimerval timer = { 0 };
+
 	setitimer(ITIMER_REAL, &timer, NULL);
 	progress_hide();
+}
+
+int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink,
+		 const struct rvt_session_slices *slices, bool prints)
+{
+	struct rvt_session_sink own = *sink;
+	struct progress progress;
+	int err;
+
+	own.poll = look;
+	own.poll_ctx = &progress;
+	begin(&progress, session, prints);
+	err = rvt_session_run_slices(session, &own, slices);
+	end();
+	return err;
+}
+
+int progress_index(struct rvt_session *session, struct rvt_index **index)
+{
+	struct progress progress;
+	int err;
+
+	begin(&progress, session, false);
+	err = rvt_index_make(session, look, &progress, index);
+	end();
 	return err;
 }

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <rvtrace/session.h>
+#include "session/index.h"
 #include "session/slices.h"
 
 /*
@@ -14,6 +15,8 @@
  */
 int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink,
 		 const struct rvt_session_slices *slices, bool prints);
+/* The same with rvt_index_make(). */
+int progress_index(struct rvt_session *session, struct rvt_index **index);
 /* Takes the line away, before something else is printed. */
 void progress_hide(void);
 /* Ctrl-C has ended the decoding. */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -18,6 +19,7 @@
 #include "common/text.h"
 #include "common/triggers.h"
 #include "common/view.h"
+#include "file/file.h"
 
 #define SHOWN_FILES 10
 
@@ -29,6 +31,8 @@ struct view {
 	int *cpus, *pids, *tids;
 	int n_cpus, n_pids, n_tids;
 	uint64_t from, to;
+	struct rvt_index *index;	/* NULL: none is used */
+	bool *places;		/* by number: wanted; NULL: all are */
 	uint64_t cuts;
 	bool interrupted;	/* by Ctrl-C, or at --max-memory */
 	bool stopped;		/* before the end, for the caller has what it wants */
@@ -58,6 +62,8 @@ bool view_option(struct view_options *options, int c, const char *argument)
 	case VIEW_FORCE: options->force = true; break;
 	case VIEW_NO_DEBUGINFOD: unsetenv("DEBUGINFOD_URLS"); break;
 	case VIEW_STRICT: options->strict = true; break;
+	case VIEW_NO_INDEX: options->no_index = true; break;
+	case VIEW_VERBOSE: cmd_verbose = true; break;
 	case VIEW_MAX_MEMORY: return !memory_parse(argument, &options->max_memory);
 	case VIEW_SHARE: return !cmd_part("--share", argument, &options->share, &options->shares);
 	case VIEW_REFERENCE: options->session.reference_walk = true; break;
@@ -225,6 +231,8 @@ void view_close(struct view *view)
 		return;
 	trigger_marks_free(view->triggers);
 	rvt_session_close(view->session);
+	rvt_index_free(view->index);
+	free(view->places);
 	lost_code_destroy(view->lost_code);
 	free(view->cpus);
 	free(view->pids);
@@ -364,6 +372,130 @@ bool view_interrupted(const struct view *view)
 static bool filtered(const struct view *view)
 {
 	return view->cpus || view->pids || view->tids || view->options.comms || view->options.time;
+}
+
+/* ---- the index ---- */
+
+static bool wants_tasks(const struct view *view, const struct rvt_index_segment *segment)
+{
+	for (size_t i = 0; i < segment->n_tasks; i++) {
+		const struct rvt_index_task *task = rvt_index_task(view->index, segment->tasks[i]);
+
+		if (in_list(view->pids, view->n_pids, task->pid) &&
+		    in_list(view->tids, view->n_tids, task->tid) &&
+		    (!view->options.comms || view_in_names(view->options.comms, task->comm)))
+			return true;
+	}
+	return !view->pids && !view->tids && !view->options.comms;
+}
+
+static bool wants_places(const struct view *view, const struct rvt_index_segment *segment)
+{
+	if (!view->places || segment->lost)
+		return true;
+	for (size_t i = 0; i < segment->n_places; i++)
+		if (view->places[segment->places[i]])
+			return true;
+	return false;
+}
+
+static bool wants_segment(void *ctx, const struct rvt_index_segment *segment)
+{
+	const struct view *view = ctx;
+
+	if (segment->earliest > view->to || segment->latest < view->from)
+		return false;
+	if (view->cpus && !segment->any_cpu && !in_list(view->cpus, view->n_cpus, segment->cpu))
+		return false;
+	return wants_tasks(view, segment) && wants_places(view, segment);
+}
+
+/* As rvt_index_unpack(), of a file. -ENOENT: there is none. */
+static int unpack_index(const struct view *view, const char *path, struct rvt_index **index,
+			const char **why)
+{
+	struct rvt_mapped_file *mapped;
+	struct stat st;
+	int fd = rvt_file_open(path, O_CLOEXEC, &st), err;
+
+	*why = strerror(fd < 0 ? -fd : EPERM);
+	if (fd < 0)
+		return fd;
+	if (!view->options.force && !geteuid() && st.st_uid) {
+		close(fd);
+		return -EPERM;	/* as cmd_check_owner() has it */
+	}
+	err = rvt_file_map(fd, st.st_size, path, &mapped);
+	close(fd);
+	if (!err) {
+		err = rvt_index_unpack(view->session, mapped->bytes, mapped->len, index, why);
+		rvt_file_unmap(mapped);
+	}
+	return err;
+}
+
+/* NULL: there is none that fits, which is told if there is one. */
+static struct rvt_index *read_index(const struct view *view, const char *path)
+{
+	struct rvt_index *index;
+	const char *why;
+	int err = unpack_index(view, path, &index, &why);
+
+	if (!err)
+		return index;
+	if (err != -ENOENT)
+		cmd_warning("%s is not used (%s): all of the trace is decoded; perf rvtrace index "
+			    "makes a new one", path, why);
+	return NULL;
+}
+
+static bool choose_places(struct view *view,
+			  bool (*wants)(void *ctx, const struct rvt_index_place *place,
+					uint64_t size), void *ctx)
+{
+	uint64_t size = rvt_index_place_size(view->index);
+	size_t n = rvt_index_n_places(view->index);
+
+	if (!wants || !size)
+		return true;
+	view->places = calloc(n + 1, sizeof(*view->places));
+	for (size_t i = 0; view->places && i < n; i++)
+		view->places[i] = wants(ctx, rvt_index_place(view->index, i), size);
+	return view->places;
+}
+
+bool view_use_index(struct view *view,
+		    bool (*wants_place)(void *ctx, const struct rvt_index_place *place,
+					uint64_t size), void *ctx)
+{
+	const char *input = view->options.input ? view->options.input : "perf.data";
+	char *path = rvt_index_path(input);
+	uint64_t chosen;
+	bool used = false;
+
+	if (path && !view->options.no_index && !view->options.shares && (filtered(view) || wants_place))
+		view->index = read_index(view, path);
+	free(path);
+	if (view->index)
+		used = choose_places(view, wants_place, ctx) &&
+			!rvt_index_choose(view->session, view->index, wants_segment, view,
+					  &chosen);
+	if (used)
+		cmd_info("%" PRIu64 " of %" PRIu64 " bytes of trace are decoded: the index says "
+			 "where", chosen, rvt_session_size(view->session));
+	return used;
+}
+
+uint64_t view_skipped_losses(struct view *view)
+{
+	struct rvt_index_losses losses;
+
+	rvt_index_skipped(view->session, &losses);
+	view->gaps += losses.lost;
+	view->no_code += losses.no_code;
+	if (losses.kernel_lost && !rvt_session_has_kernel(view->session))
+		view->kernel_lost = true;
+	return losses.lost;
 }
 
 /* There is trace, and code for it, but one does not go with the other. */

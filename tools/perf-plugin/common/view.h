@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <rvtrace/session.h>
 #include "session/access.h"
+#include "session/index.h"
 
 struct view_options {
 	const char *input;
@@ -15,6 +16,7 @@ struct view_options {
 	const char *cpus, *pids, *tids, *comms, *time;
 	bool strict;		/* any loss is an error */
 	bool force;		/* whoever owns the file */
+	bool no_index;		/* all of it is decoded */
 	uint64_t max_memory;	/* bytes; 0: half of the machine's */
 	unsigned int share, shares;	/* rvt_session_take_share(), but .share from 1 on; 0: all */
 };
@@ -23,7 +25,7 @@ struct view_options {
 #define VIEW_SHORT_OPTIONS "i:C:c:"
 enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, VIEW_FIRMWARE,
        VIEW_PARAMS, VIEW_PID, VIEW_TID, VIEW_TIME, VIEW_REFERENCE, VIEW_STRICT, VIEW_FORCE,
-       VIEW_NO_DEBUGINFOD, VIEW_MAX_MEMORY, VIEW_SHARE };
+       VIEW_NO_DEBUGINFOD, VIEW_MAX_MEMORY, VIEW_SHARE, VIEW_NO_INDEX, VIEW_VERBOSE };
 #define VIEW_LONG_OPTIONS \
 	{ "input", required_argument, NULL, 'i' }, \
 	{ "symfs", required_argument, NULL, VIEW_SYMFS }, \
@@ -41,6 +43,8 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 	{ "no-debuginfod", no_argument, NULL, VIEW_NO_DEBUGINFOD }, \
 	{ "max-memory", required_argument, NULL, VIEW_MAX_MEMORY }, \
 	{ "share", required_argument, NULL, VIEW_SHARE }, \
+	{ "no-index", no_argument, NULL, VIEW_NO_INDEX }, \
+	{ "verbose", no_argument, NULL, VIEW_VERBOSE }, \
 	{ "reference-walk", no_argument, NULL, VIEW_REFERENCE }
 #define VIEW_HELP \
 "  -i, --input FILE      recording (perf.data)\n" \
@@ -50,7 +54,8 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 "      --params FILE     decoder parameters for a recording without any\n" \
 "  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO (s): " \
 	"only these\n" \
-"      --max-memory SIZE end there (half of the machine's); --strict: any loss is an error\n"
+"      --max-memory SIZE end there (half of the machine's); --strict: any loss is an error\n" \
+"      --no-index        decode all of it, also if perf rvtrace index has made an index\n"
 
 /* Takes in one option; false: it is none of these. */
 bool view_option(struct view_options *options, int c, const char *argument);
@@ -116,6 +121,17 @@ int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints
 /* The same with rvt_session_run_slices(). */
 int view_run_slices(struct view *view, const struct rvt_session_sink *sink,
 		    const struct rvt_session_slices *slices, bool prints);
+/*
+ * view_use_index - if the recording has an index and there are filters, the next run with slices
+ * decodes only segments that have something which passes them, and, unless it is NULL, something in
+ * a place that @wants_place lets through, or a loss. True: that run must be with slices, also where
+ * there is one thread. What is told is the same with and without it.
+ */
+bool view_use_index(struct view *view,
+		    bool (*wants_place)(void *ctx, const struct rvt_index_place *place,
+					uint64_t size), void *ctx);
+/* After that run: LOST events in what was not decoded, which the summary gets to know. */
+uint64_t view_skipped_losses(struct view *view);
 /* A struct rvt_session_sink.warning; @ctx is not used. */
 void view_warning(void *ctx, const char *text);
 /* What of the recorded flow the run did not get, of the whole recording. */

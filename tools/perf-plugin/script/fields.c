@@ -102,11 +102,12 @@ bool script_in_names(const char *names, const struct place *place)
 
 bool script_wants(struct script *script, const struct rvt_hart_flow *hart, uint64_t addr)
 {
-	const struct place *place;
+	return (!script->symbols && !script->dsos) ||
+		script_wants_place(script, places_find(script->places, hart->space, addr));
+}
 
-	if (!script->symbols && !script->dsos)
-		return true;
-	place = places_find(script->places, hart->space, addr);
+bool script_wants_place(const struct script *script, const struct place *place)
+{
 	if (script->symbols && !script_in_names(script->symbols, place))
 		return false;
 	return !script->dsos || in_list(script->dsos, place->dso);

@@ -112,6 +112,7 @@ int script_parse_fields(const char *text, unsigned int *fields);
 bool script_in_names(const char *names, const struct place *place);
 /* Whether --symbols and --dsos let @addr through. */
 bool script_wants(struct script *script, const struct rvt_hart_flow *hart, uint64_t addr);
+bool script_wants_place(const struct script *script, const struct place *place);
 /* True when s still has events to leave out; counts. */
 bool script_skips(struct script *script);
 

@@ -14,6 +14,7 @@
 
 #define OUTPUT_BUFFER (1u << 20)
 #define DEFAULT_BRSTACK 64
+#define SMALLEST_INSN 2
 
 static const char help[] =
 "usage: perf rvtrace script [OPTIONS]\n"
@@ -65,6 +66,37 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+/* A struct view's wants_place: whether anything in it is what the filters ask for. */
+static bool wants_place(void *ctx, const struct rvt_index_place *place, uint64_t size)
+{
+	struct rvt_location location = { .path = place->path, .map_start = place->map_start,
+					 .readable = true };
+	struct script *script = ctx;
+	uint64_t done = 0;
+
+	while (done < size) {
+		struct place found;
+		uint64_t left;
+
+		location.file_offset = place->file_offset + done;
+		places_at(script->places, &location, place->addr + done, &found);
+		if (script_wants_place(script, &found))
+			return true;
+		left = found.end - (place->addr + done);
+		done += found.symbol && found.end > place->addr + done ? left : SMALLEST_INSN;
+	}
+	return false;
+}
+
+/* Accesses have no place. */
+static bool use_index(struct script *script)
+{
+	bool places = (script->symbols || script->dsos) && script->mode != MODE_DATA &&
+		!(script->fields & FIELD_DATA);
+
+	return view_use_index(script->view, places ? wants_place : NULL, script);
+}
+
 static int decode(struct script *script, const struct view_options *options)
 {
 	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
@@ -72,7 +104,8 @@ static int decode(struct script *script, const struct view_options *options)
 	int err;
 
 	/* the last line of one slice and the first of the next do not tell what lies between */
-	if (options->session.jobs > 1 && !view_has_triggers(script->view))
+	if (script_in_slices(script) && !view_has_triggers(script->view) &&
+	    (use_index(script) || options->session.jobs > 1))
 		return script_run_slices(script, options);
 	err = script_sink(script, &transfers, &sink);
 	if (!err)
@@ -123,6 +156,7 @@ static int run(struct script *script, const struct view_options *options)
 		return err;	/* of standard output: told at exit */
 	if (err && err != -ECANCELED)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	script->errors += view_skipped_losses(script->view);
 	if (script->json)
 		view_json_losses(script->view, stdout);
 	mention_samples(view_session(script->view));

@@ -124,16 +124,17 @@ static int end_slice(struct cutting *cutting, const struct buffer *buffer, struc
 	slice->end_record = n;
 	err = add_slice(cutting, slice);
 	*slice = (struct slice){ .buffer = buffer->number, .from = at, .to = UINT64_MAX,
-				 .record = n,
-			       .done = done, .end_record = buffer->n_records,
-			       .time = time > begun ? time : begun };
+				 .record = n, .done = done,
+				 .end_record = buffer->n_records, .span = slice->span,
+				 .time = time > begun ? time : begun };
 	return err;
 }
 
 static uint64_t slice_size(const struct rvt_session *session, uint64_t left, unsigned int per_job,
 			   uint64_t most)
 {
-	uint64_t size = left / (session->options.jobs * per_job);
+	unsigned int jobs = session->options.jobs ? session->options.jobs : 1;
+	uint64_t size = left / (jobs * per_job);
 
 	if (session->options.slice_bytes)
 		return session->options.slice_bytes;
@@ -162,16 +163,23 @@ static uint64_t next_size(const struct cutting *cutting, const struct encoder *e
 	return size < least ? least : size;
 }
 
-static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
+static int cut_span(struct cutting *cutting, const struct span *span)
 {
-	const struct encoder *encoder = are_in_order(buffer) ? only_encoder(buffer) : NULL;
-	struct slice slice = { .buffer = buffer->number, .to = UINT64_MAX,
-			     .end_record = buffer->n_records };
+	struct buffer *buffer = &cutting->session->buffers[span->buffer];
+	const struct encoder *encoder = !span->whole && are_in_order(buffer) ?
+		only_encoder(buffer) : NULL;
+	struct slice slice = { .buffer = buffer->number, .from = span->from, .to = UINT64_MAX,
+			       .record = span->record, .done = span->done,
+			       .end_record = buffer->n_records,
+			       .time = time_of(buffer->records, span->record, span->done),
+			       .span = span };
 	uint64_t step = next_size(cutting, encoder, cutting->left, 0);
-	uint64_t passed = 0, wanted = step;	/* bytes of records */
+	/* bytes of records, counted from the beginning of the first one */
+	uint64_t passed = 0, wanted = span->done + step;
 	int err = 0;
 
-	for (size_t i = 0; encoder && i < buffer->n_records && !err; i++) {
+	for (size_t i = span->record;
+	     encoder && i <= span->end_record && i < buffer->n_records && !err; i++) {
 		uint64_t end = passed + buffer->records[i].size;
 		uint64_t known = buffer->records[i].offset;
 
@@ -185,13 +193,34 @@ static int cut_buffer(struct cutting *cutting, struct buffer *buffer)
 			at = find_boundary(buffer, encoder, i, skip);
 			step = next_size(cutting, encoder, cutting->left - wanted, step);
 			wanted += step;
-			if (at > slice.from)
+			if (at > slice.from && at < span->to)
 				err = end_slice(cutting, buffer, &slice, i, at);
 		}
 		passed = end;
 	}
-	cutting->left -= passed;
+	cutting->left -= passed < cutting->left ? passed : cutting->left;
+	slice.to = span->to;
+	slice.end_record = span->end_record;
 	return err ? err : add_slice(cutting, &slice);
+}
+
+static int cut_buffers(struct cutting *cutting)
+{
+	const struct rvt_session *session = cutting->session;
+	int err = 0;
+
+	for (size_t i = 0; i < session->n_buffers && !err; i++) {
+		const struct buffer *buffer = &session->buffers[i];
+		const struct span all = { .buffer = buffer->number, .to = UINT64_MAX,
+					  .end_record = buffer->n_records };
+		size_t first = cutting->n;
+
+		if (buffer->n_records && !buffer->skipped)
+			err = cut_span(cutting, &all);
+		for (size_t n = first; n < cutting->n; n++)
+			cutting->slices[n].span = NULL;
+	}
+	return err;
 }
 
 void rvt_session_free_slices(struct slice *slices, size_t n)
@@ -210,9 +239,10 @@ int rvt_session_cut(struct rvt_session *session, struct slice **slices, size_t *
 	};
 	int err = 0;
 
-	for (size_t i = 0; i < session->n_buffers && !err; i++)
-		if (session->buffers[i].n_records && !session->buffers[i].skipped)
-			err = cut_buffer(&cutting, &session->buffers[i]);
+	if (!session->spans)
+		err = cut_buffers(&cutting);
+	for (size_t i = 0; session->spans && i < session->n_spans && !err; i++)
+		err = cut_span(&cutting, &session->spans[i]);
 	*slices = cutting.slices;
 	*n = cutting.n;
 	return err;

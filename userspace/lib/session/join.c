@@ -96,10 +96,56 @@ static bool is_later(struct joint *joint, const struct slice *slice)
 	return true;
 }
 
-int rvt_session_join(struct rvt_session *session, struct joint *joint)
+/* ---- spans ---- */
+
+/* Behind what nobody decodes now, all is as it was found when somebody did. */
+static int enter(struct joint *joint, const struct span *span)
 {
-	const struct rvt_session_slices *slices = session_slices(session);
-	struct slice *slice = joint->next;
+	const struct joint_point *entry = span->entry;
+
+	if (make_room(joint, 1))
+		return -ENOMEM;
+	memset(joint->sources, 0, joint->n_sources * sizeof(*joint->sources));
+	memset(&joint->stats, 0, sizeof(joint->stats));
+	joint->known = joint->given_up = false;
+	joint->before = NULL;
+	joint->latest = 0;
+	if (!entry)
+		return 0;
+	joint->sources[0] = entry->source;
+	joint->known = entry->known;
+	joint->given_up = entry->given_up;
+	joint->latest = entry->latest;
+	joint->before = entry->has_before ? &entry->before : NULL;
+	return 0;
+}
+
+/* Whether what was decoded of the span is what was found before. */
+static bool leaves(const struct joint *joint, const struct span *span)
+{
+	const struct rvt_session_totals *stats = span->expected;
+	const struct joint_point *exit = span->exit;
+	const struct joint_source *source = joint->sources;
+
+	if (stats && (stats->flow.insns != joint->stats.flow.insns ||
+		      stats->flow.gaps != joint->stats.flow.gaps ||
+		      stats->session.trace_bytes != joint->stats.session.trace_bytes))
+		return false;
+	return !exit || (joint->known == exit->known && joint->given_up == exit->given_up &&
+			 joint->latest == exit->latest && source->known == exit->source.known &&
+			 source->left == exit->source.left &&
+			 (!source->left || source->left_at == exit->source.left_at));
+}
+
+/* All of the buffer: there is nothing that it must fit to. */
+static bool is_alone(const struct slice *slice)
+{
+	return slice->span && !slice->from && slice->to == UINT64_MAX;
+}
+
+static int fit(const struct rvt_session_slices *slices, struct joint *joint,
+	       const struct slice *slice)
+{
 	int err = !joint->given_up && is_later(joint, slice) ? take_sources(joint, slice) :
 								-EAGAIN;
 
@@ -113,7 +159,29 @@ int rvt_session_join(struct rvt_session *session, struct joint *joint)
 		joint->before = slice;
 	}
 	joint->given_up = slice->given_up;
+	return 0;
+}
+
+int rvt_session_join(struct rvt_session *session, struct joint *joint)
+{
+	const struct rvt_session_slices *slices = session_slices(session);
+	const struct slice *slice = joint->next;
+	const struct span *span = slice->span;
+	int err = span && !span->goes_on && slice->from == span->from ? enter(joint, span) : 0;
+
+	if (!err)
+		err = fit(slices, joint, slice);
+	if (err == -EAGAIN && is_alone(slice))
+		err = 0;
+	rvt_session_add_stats(&joint->stats, &slice->stats);
+	if (!err && span && slice->to == span->to && !is_alone(slice) && !leaves(joint, span))
+		err = -EAGAIN;
+	if (err)
+		return err;
 	joint->next++;
 	rvt_session_add_stats(&session->stats, &slice->stats);
-	return slices && slices->join ? slices->join(slices->ctx, slice->ctx, slice->buffer) : 0;
+	if (slices && slices->note)
+		err = slices->note(slices->ctx, slice, joint);
+	return !err && slices && slices->join ?
+		slices->join(slices->ctx, slice->ctx, slice->buffer) : err;
 }

@@ -24,6 +24,7 @@ struct thread_pool {
 	size_t n_taken, n_joined;
 	pthread_cond_t joined;
 	atomic_int error;	/* the first one */
+	const struct slice *misfit;	/* that was not joined; NULL: none */
 };
 
 struct worker {
@@ -93,8 +94,12 @@ static int join_ended(struct thread_pool *pool, struct joint *joint)
 	int err = 0;
 
 	while (joint->next < joint->end && joint->next->ended && !err && !pool->error) {
+		const struct slice *slice = joint->next;
+
 		err = rvt_session_join(pool->session, joint);
 		pool->n_joined += !err;
+		if (err == -EAGAIN)
+			pool->misfit = slice;
 	}
 	pthread_cond_broadcast(&pool->joined);
 	return err;
@@ -168,7 +173,7 @@ static struct slice *next_of(const struct joint *joint, unsigned int most)
 static struct slice *choose_slice(struct thread_pool *pool)
 {
 	const struct rvt_session_slices *slices = session_slices(pool->session);
-	unsigned int jobs = pool->session->options.jobs, buffer;
+	unsigned int jobs = pool->session->options.jobs ? pool->session->options.jobs : 1, buffer;
 	size_t waiting;
 
 	if (!slices)
@@ -242,6 +247,15 @@ static void tell_moment(const struct buffer *buffer, uint64_t time, bool left)
 		slices->moment(buffer->ctx, time, left);
 }
 
+/* What came before the first slice of a span that is not the first: see struct joint_point. */
+static void enter_span(const struct buffer *buffer, const struct slice *slice)
+{
+	const struct span *span = slice->span;
+
+	if (span && span->entry && slice->from == span->from && span->entry->moment)
+		tell_moment(buffer, span->entry->moment, false);
+}
+
 /* Those who wait for it learn how the slice begins, as soon as that is known. */
 static void tell_begin(struct thread_pool *pool, const struct buffer *buffer, struct slice *slice)
 {
@@ -312,6 +326,7 @@ static int decode_slice(struct worker *worker, struct slice *slice)
 	struct buffer *buffer = &worker->buffers[slice->buffer];
 	int err = rvt_buffer_begin_slice(buffer, slice), more = 1;
 
+	enter_span(buffer, slice);
 	while (!err && more && !rvt_buffer_slice_done(buffer)) {
 		uint64_t time = buffer->time;
 		bool left = rvt_buffer_slice_left(buffer);
@@ -458,8 +473,30 @@ static int run_workers(struct thread_pool *pool, struct worker *workers, unsigne
 	return err ? err : pool->error;
 }
 
+/* For who makes an index: where slices do not fit together. */
+static void tell_misfit(const struct thread_pool *pool, const struct rvt_session_slices *slices)
+{
+	const struct slice *slice = pool->misfit;
+
+	for (size_t i = 0; i < pool->n_slices && !slice; i++)
+		if (pool->slices[i].extended && pool->slices[i].to != UINT64_MAX)
+			slice = &pool->slices[i];
+	if (slice)
+		slices->misfit(slices->ctx, slice, slice != pool->misfit);
+}
+
+/* Who can do with one thread needs no others; nor is there anything to do where nothing is chosen. */
+static unsigned int count_workers(const struct thread_pool *pool)
+{
+	const struct rvt_session *session = pool->session;
+	unsigned int jobs = session->options.jobs ? session->options.jobs : 1;
+
+	return jobs < pool->n_slices ? jobs : pool->n_slices;
+}
+
 int rvt_session_run_parallel(struct rvt_session *session)
 {
+	const struct rvt_session_slices *slices = session_slices(session);
 	struct thread_pool pool = { .session = session, .joined = PTHREAD_COND_INITIALIZER };
 	struct worker *workers = NULL;
 	unsigned int n = 0;
@@ -470,12 +507,15 @@ int rvt_session_run_parallel(struct rvt_session *session)
 	if (!err)
 		err = plan(&pool);
 	if (!err) {
-		n = session->options.jobs < pool.n_slices ? session->options.jobs : pool.n_slices;
+		n = count_workers(&pool);
 		workers = calloc(n + 1, sizeof(*workers));
-		err = !workers ? -ENOMEM : n < 2 ? -EAGAIN : run_workers(&pool, workers, n);
+		err = !workers ? -ENOMEM : n < 2 && !session->spans ? -EAGAIN :
+		      n ? run_workers(&pool, workers, n) : 0;
 	}
-	if (!err && !session_slices(session))
+	if (!err && !slices)
 		err = join_all(&pool);
+	if (err == -EAGAIN && slices && slices->misfit)
+		tell_misfit(&pool, slices);
 	for (unsigned int i = 0; i < n && workers; i++)
 		if (workers[i].pool)
 			worker_close(&workers[i]);

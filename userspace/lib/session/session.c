@@ -7,6 +7,7 @@
 #include <string.h>
 #include "util/array.h"
 #include "util/sized.h"
+#include "index-state.h"
 #include "state.h"
 
 int rvt_session_create(const struct session_source *source,
@@ -49,12 +50,22 @@ int rvt_session_give_up(struct rvt_session *session, int err, const char *path, 
 	return err;
 }
 
+static void forget_choice(struct rvt_session *session)
+{
+	if (session->choice)
+		rvt_index_choice_free(session->choice);
+	session->choice = NULL;
+	session->spans = NULL;
+	session->n_spans = 0;
+}
+
 void rvt_session_close(struct rvt_session *session)
 {
 	if (!session)
 		return;
 	for (size_t i = 0; i < session->n_buffers; i++)
 		rvt_buffer_destroy(&session->buffers[i]);
+	forget_choice(session);
 	rvt_missing_free(&session->missing);
 	rvt_session_forget_buffers(session);
 	free(session->buffers);
@@ -180,6 +191,8 @@ static bool runs_parallel(const struct rvt_session *session)
 {
 	const struct rvt_session_sink *sink = session->sink;
 
+	if (session->spans && session_slices(session))
+		return !times_by_records(session);
 	return session->options.jobs > 1 && !times_by_records(session) &&
 	       (session_slices(session) || (session->options.count && sink->reset));
 }
@@ -196,6 +209,19 @@ static void reset(struct rvt_session *session)
 	forget_stats(session);
 }
 
+/* Of segments that were not decoded the index has it. */
+static void add_skipped(struct rvt_session *session)
+{
+	const struct rvt_index *index = session->choice ? session->choice->index : NULL;
+
+	if (!index)
+		return;
+	rvt_session_add_stats(&session->stats, &session->choice->skipped);
+	for (size_t i = 0; i < index->n_missing; i++)
+		rvt_missing_add(&session->missing, index->missing[i].path,
+				index->missing[i].error);
+}
+
 static int run(struct rvt_session *session)
 {
 	const struct rvt_session_options *options = &session->options;
@@ -203,10 +229,14 @@ static int run(struct rvt_session *session)
 
 	if (runs_parallel(session)) {
 		err = rvt_session_run_parallel(session);
+		if (!err)
+			add_skipped(session);
 		if (err != -EAGAIN)
 			return err;
 		reset(session);
 	}
+	/* one thread decodes all of it */
+	forget_choice(session);
 	err = options->by_cpu || options->count ? run_by_cpu(session) : run_merged(session);
 	return err == 1 ? 0 : err;
 }

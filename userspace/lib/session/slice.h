@@ -11,6 +11,9 @@
 /* How the flow of the slice before goes on. */
 enum slice_begin { SLICE_UNKNOWN, SLICE_EXECUTES, SLICE_BREAKS };
 
+struct joint_point;
+struct span;
+
 /* What of a buffer is decoded in one go; .from to .to are offsets in its AUX data. */
 struct slice {
 	unsigned int buffer;
@@ -40,6 +43,7 @@ struct slice {
 	bool unsure, silent;	/* see struct rvt_stream */
 	struct slice_source *sources;	/* that had messages in it (malloc'd) */
 	size_t n_sources;
+	const struct span *span;	/* it is part of; NULL: of all */
 };
 
 /* A flow in a slice: of a dump that of a source, else that of the one hart that a buffer has. */
@@ -57,19 +61,45 @@ struct joint_source {
 	uint64_t left_at;	/* ... at the synchronisation there */
 };
 
+/*
+ * How far slices are joined where one ends, to go on behind it some other time: of a buffer that has
+ * the trace of one hart.
+ */
+struct joint_point {
+	bool has_before;
+	struct slice before;	/* the last one in which anything was: how it ended */
+	struct joint_source source;
+	bool known, given_up;
+	uint64_t latest;
+	uint64_t moment;	/* the latest that was told (struct rvt_session_slices) */
+};
+
+/* What is to be decoded of a buffer, in slices. */
+struct span {
+	unsigned int buffer;
+	uint64_t from, to;		/* as those of slices */
+	size_t record, end_record;
+	uint64_t done;
+	bool whole;			/* it is one slice */
+	bool goes_on;			/* the span before it ends where it begins */
+	const struct joint_point *entry, *exit;	/* before, behind it; NULL: nothing, not known */
+	const struct rvt_session_totals *expected;	/* of it; NULL: not known */
+};
+
 /* How far the slices of a buffer are joined. Zeroed but for .next and .end at first. */
 struct joint {
 	struct slice *next, *end;
-	struct slice *before;	/* the last one in which anything was; NULL: none */
+	const struct slice *before;	/* the last one in which anything was; NULL: none */
 	struct joint_source *sources;	/* by number (malloc'd) */
 	size_t n_sources, room;
 	bool known;		/* a source is */
 	bool given_up;		/* the last one has */
 	uint64_t latest;	/* time stamp so far */
+	struct rvt_session_totals stats;	/* of the span so far */
 };
 
 /*
- * The slices of all buffers, one after the other. The caller frees them, also after an error
+ * The slices of all buffers, or of the session's spans, one after the other. The caller frees them, also after an error
  * (rvt_session_free_slices()).
  */
 int rvt_session_cut(struct rvt_session *session, struct slice **slices, size_t *n);

@@ -8,6 +8,9 @@
 
 #include <rvtrace/session.h>
 
+struct joint;
+struct slice;
+
 /* What no errno is. */
 #define RVT_SLICE_DONE (-4096)
 
@@ -53,6 +56,13 @@ struct rvt_session_slices {
 	 * may prove void.
 	 */
 	int (*join)(void *ctx, void *slice, unsigned int buffer);
+	/* The same for who makes an index: how the slice was, and what is joined so far. */
+	int (*note)(void *ctx, const struct slice *slice, const struct joint *joint);
+	/*
+	 * For the same, before .reset: @slice does not fit to what was joined, or (@behind) what
+	 * comes behind it does not fit to it.
+	 */
+	void (*misfit)(void *ctx, const struct slice *slice, bool behind);
 	/*
 	 * How many of the slices that were joined are kept until the next slice of *@buffer is,
 	 * too. Of slices that take room, these and those that are not joined, there are only some

@@ -11,6 +11,8 @@
 #include "access.h"
 
 struct slice;	/* slice.h */
+struct span;	/* slice.h */
+struct index_choice;	/* index-state.h */
 struct dump;	/* source-dump.c */
 
 #define RVT_MAX_SOURCES (1u << 23)	/* ids of frames and SRC fields together are shorter */
@@ -196,6 +198,10 @@ struct rvt_session {
 	const struct rvt_session_sink *sink;	/* NULL, or .own_sink */
 	struct rvt_session_sink own_sink;
 	const struct rvt_session_slices *slices;	/* NULL: flow is delivered by one thread */
+	/* what slices are cut from; NULL: all buffers */
+	const struct span *spans;
+	size_t n_spans;
+	struct index_choice *choice;	/* NULL: all is decoded */
 	/* live.c: fed while it is recorded; chunks are malloc'd */
 	bool live;
 	uint64_t newest;	/* time of what was fed */
@@ -342,8 +348,8 @@ size_t rvt_buffer_next_chunk(const struct buffer *buffer, uint64_t offset);
 const uint8_t *rvt_buffer_bytes(struct buffer *buffer, const struct chunk *chunk);
 
 /*
- * parallel.c: all buffers in slices on session->options.jobs threads. -EAGAIN: the slices do not
- * fit together, what was told is void.
+ * parallel.c: all buffers, or .spans, in slices on session->options.jobs threads. -EAGAIN: the
+ * slices do not fit together, what was told is void.
  */
 int rvt_session_run_parallel(struct rvt_session *session);
 

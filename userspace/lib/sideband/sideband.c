@@ -437,6 +437,11 @@ const char *rvt_sideband_recorded_name(const struct rvt_sideband *sideband, cons
 		sideband->paths[low]->name : path;
 }
 
+const char *rvt_sideband_file(const struct rvt_sideband *sideband, size_t n)
+{
+	return n < sideband->n_paths ? sideband->paths[n]->path : NULL;
+}
+
 static char *copy_option(const char *text, bool *failed)
 {
 	char *copy = text ? strdup(text) : NULL;

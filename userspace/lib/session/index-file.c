@@ -1,0 +1,687 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The file of an index: eight bytes that say so, and one zstd frame with a check sum. In it are
+ * numbers of seven bits a byte, the low ones first, all but the last byte with the eighth bit;
+ * signed ones as zigzag; and texts, each behind its length. Places are in the order of their files
+ * and addresses, so that those of a segment are near to each other: lists are of differences.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+#include "util/array.h"
+#include "index-state.h"
+
+#define MAGIC "RVTINDX1"
+#define LEVEL 3
+#define SHARE 200		/* the index has at most this part of the trace, ... */
+#define LEAST (64u << 10)	/* ... or so many bytes */
+#define MAX_SHIFT 14		/* of places: less is worth nothing */
+#define MAX_RATIO 1000		/* of frames; others lie */
+
+enum { ANY_CPU = 1, KERNEL_LOST = 2, ALWAYS = 4, HAS_BEFORE = 8, EXECUTED = 16, OWNED_AT_END = 32,
+       LOST_AT_END = 64, TIMED_AT_END = 128, HELD_AT_END = 256, SOURCE_KNOWN = 512,
+       SOURCE_LEFT = 1024, KNOWN = 2048, GIVEN_UP = 4096 };
+
+/* ---- what both directions go through ---- */
+
+struct bytes {
+	uint8_t *at;
+	size_t n, room;		/* .room: of what is read, the end */
+	bool failed;		/* no memory, or it ends too early */
+	uint64_t time;		/* the last one */
+};
+
+static void put(struct bytes *out, uint64_t number)
+{
+	if (array_reserve(&out->at, &out->room, out->n, 10)) {
+		out->failed = true;
+		return;
+	}
+	for (; number > 0x7f; number >>= 7)
+		out->at[out->n++] = number | 0x80;
+	out->at[out->n++] = number;
+}
+
+static uint64_t get(struct bytes *in)
+{
+	uint64_t number = 0;
+
+	for (unsigned int shift = 0; shift < 64; shift += 7) {
+		uint8_t byte;
+
+		if (in->n == in->room)
+			break;
+		byte = in->at[in->n++];
+		number |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return number;
+	}
+	in->failed = true;
+	return 0;
+}
+
+static uint64_t zigzag(int64_t number)
+{
+	return (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
+}
+
+static int64_t get_signed(struct bytes *in)
+{
+	uint64_t number = get(in);
+
+	return (int64_t)(number >> 1 ^ -(number & 1));
+}
+
+/* Times are near to each other. */
+static void put_time(struct bytes *out, uint64_t time)
+{
+	put(out, zigzag((int64_t)(time - out->time)));
+	out->time = time;
+}
+
+static uint64_t get_time(struct bytes *in)
+{
+	in->time += (uint64_t)get_signed(in);
+	return in->time;
+}
+
+static void put_text(struct bytes *out, const char *text)
+{
+	size_t len = strlen(text);
+
+	put(out, len);
+	if (array_reserve(&out->at, &out->room, out->n, len)) {
+		out->failed = true;
+		return;
+	}
+	memcpy(out->at + out->n, text, len);
+	out->n += len;
+}
+
+/* NULL: no memory, or it is none. */
+static char *get_text(struct bytes *in)
+{
+	uint64_t len = get(in);
+	char *text;
+
+	if (in->failed || len > in->room - in->n) {
+		in->failed = true;
+		return NULL;
+	}
+	text = strndup((const char *)in->at + in->n, len);
+	in->n += len;
+	in->failed |= !text;
+	return text;
+}
+
+/* How many there are of what takes at least a byte each. */
+static size_t get_count(struct bytes *in)
+{
+	uint64_t n = get(in);
+
+	if (n > in->room - in->n)
+		in->failed = true;
+	return in->failed ? 0 : n;
+}
+
+/* All members that are counted. */
+static uint64_t *const *list_stats(struct rvt_session_totals *stats, size_t *n)
+{
+	static _Thread_local uint64_t *list[32];
+	uint64_t *const members[] = {
+		&stats->session.trace_bytes, &stats->session.missing_bytes,
+		&stats->stream.bytes, &stats->stream.messages, &stats->stream.syncs,
+		&stats->stream.idle_bytes, &stats->stream.skipped_bytes,
+		&stats->stream.vendor_messages, &stats->stream.reserved_messages,
+		&stats->stream.errors, &stats->stream.lost_reports, &stats->stream.accesses,
+		&stats->stream.lost_accesses,
+		&stats->flow.insns, &stats->flow.halfwords, &stats->flow.branches,
+		&stats->flow.taken, &stats->flow.indirect, &stats->flow.traps, &stats->flow.gaps,
+		&stats->flow.refuted,
+	};
+
+	_Static_assert(sizeof(members) <= sizeof(list), "room");
+	memcpy(list, members, sizeof(members));
+	*n = sizeof(members) / sizeof(*members);
+	return list;
+}
+
+/* ---- places as they are stored ---- */
+
+struct stored_places {
+	unsigned int shift;
+	struct rvt_index_place *list;
+	uint32_t *numbers;	/* of those of the index */
+	size_t n;
+};
+
+static bool is_of_file(const struct rvt_index_place *place)
+{
+	return place->path && place->path[0] == '/';
+}
+
+static struct rvt_index_place coarsen(const struct rvt_index_place *place, unsigned int shift)
+{
+	struct rvt_index_place coarse = *place;
+	uint64_t into = (is_of_file(place) ? place->file_offset : place->addr) &
+		((1ull << shift) - 1);
+
+	coarse.file_offset -= into;
+	coarse.addr -= into;
+	return coarse;
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct rvt_index_place *x = *(struct rvt_index_place *const *)a;
+	const struct rvt_index_place *y = *(struct rvt_index_place *const *)b;
+	uint64_t from = is_of_file(x) ? x->file_offset : x->addr;
+	uint64_t other = is_of_file(y) ? y->file_offset : y->addr;
+
+	if (x->path != y->path)
+		return x->path < y->path ? -1 : 1;
+	return (from > other) - (from < other);
+}
+
+static bool is_same(const struct rvt_index_place *a, const struct rvt_index_place *b)
+{
+	return !compare_places(&a, &b);
+}
+
+/* Those of a @shift. 0 or -ENOMEM. */
+static int store_places(const struct rvt_index *index, unsigned int shift,
+			struct stored_places *stored)
+{
+	size_t n = index->n_places;
+	const struct rvt_index_place **order = calloc(n + 1, sizeof(*order));
+
+	*stored = (struct stored_places){ .shift = shift,
+		.list = calloc(n + 1, sizeof(*stored->list)),
+		.numbers = calloc(n + 1, sizeof(*stored->numbers)) };
+	if (!order || !stored->list || !stored->numbers) {
+		free(order);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < n; i++)
+		order[i] = &index->places[i];
+	qsort(order, n, sizeof(*order), compare_places);
+	for (size_t i = 0; i < n; i++) {
+		struct rvt_index_place coarse = coarsen(order[i], shift);
+
+		if (!stored->n || !is_same(&stored->list[stored->n - 1], &coarse))
+			stored->list[stored->n++] = coarse;
+		stored->numbers[order[i] - index->places] = stored->n - 1;
+	}
+	free(order);
+	return 0;
+}
+
+static size_t path_number(const struct rvt_index *index, const char *path)
+{
+	size_t n = 0;
+
+	while (n < index->n_paths && index->paths[n] != path)
+		n++;
+	return n;	/* .n_paths: NULL */
+}
+
+static void put_places(struct bytes *out, const struct rvt_index *index,
+		       const struct stored_places *stored)
+{
+	const struct rvt_index_place *before = &(struct rvt_index_place){ .path = "" };
+	size_t path = 0;
+
+	put(out, stored->shift);
+	if (!stored->shift)
+		return;
+	put(out, index->n_paths);
+	for (size_t i = 0; i < index->n_paths; i++)
+		put_text(out, index->paths[i]);
+	put(out, stored->n);
+	for (size_t i = 0; i < stored->n; i++) {
+		const struct rvt_index_place *place = &stored->list[i];
+
+		if (place->path != before->path)
+			path = path_number(index, place->path);
+		put(out, path);
+		put(out, zigzag((int64_t)(place->file_offset - before->file_offset)));
+		put(out, zigzag((int64_t)(place->addr - before->addr)));
+		put(out, zigzag((int64_t)(place->map_start - before->map_start)));
+		before = place;
+	}
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* @numbers: what ids become; NULL: they stay. Sorted, each once. */
+static void put_ids(struct bytes *out, const uint32_t *ids, size_t n, const uint32_t *numbers)
+{
+	uint32_t *list = calloc(n + 1, sizeof(*list)), before = 0;
+	size_t kept = 0;
+
+	if (!list) {
+		out->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		list[i] = numbers ? numbers[ids[i]] : ids[i];
+	qsort(list, n, sizeof(*list), compare_ids);
+	for (size_t i = 0; i < n; i++)
+		if (!i || list[i] != list[kept - 1])
+			list[kept++] = list[i];
+	put(out, kept);
+	for (size_t i = 0; i < kept; i++) {
+		put(out, list[i] - before);
+		before = list[i];
+	}
+	free(list);
+}
+
+/* ---- writing ---- */
+
+static void put_exit(struct bytes *out, const struct joint_point *exit)
+{
+	put(out, exit->before.n_edges);
+	put(out, exit->source.left_at);
+	put_time(out, exit->latest);
+	put_time(out, exit->moment);
+}
+
+static unsigned int flags_of(const struct index_segment *segment)
+{
+	const struct rvt_index_segment *told = &segment->told;
+	const struct joint_point *exit = &segment->exit;
+	const struct slice *before = &exit->before;
+
+	return (told->any_cpu ? ANY_CPU : 0) | (told->kernel_lost ? KERNEL_LOST : 0) |
+		(told->always ? ALWAYS : 0) | (exit->has_before ? HAS_BEFORE : 0) |
+		(before->executed ? EXECUTED : 0) | (before->owned_at_end ? OWNED_AT_END : 0) |
+		(before->lost_at_end ? LOST_AT_END : 0) | (before->timed_at_end ? TIMED_AT_END : 0) |
+		(before->held_at_end ? HELD_AT_END : 0) | (exit->source.known ? SOURCE_KNOWN : 0) |
+		(exit->source.left ? SOURCE_LEFT : 0) | (exit->known ? KNOWN : 0) |
+		(exit->given_up ? GIVEN_UP : 0);
+}
+
+static void put_segment(struct bytes *out, const struct index_segment *segment,
+			const struct stored_places *places)
+{
+	const struct rvt_index_segment *told = &segment->told;
+	struct rvt_session_totals stats = segment->stats;
+	size_t n;
+	uint64_t *const *list = list_stats(&stats, &n);
+
+	put(out, segment->buffer);
+	put(out, segment->from);
+	put(out, segment->record);
+	put(out, flags_of(segment));
+	put(out, zigzag(told->cpu));
+	put_time(out, told->earliest);
+	put_time(out, told->latest);
+	put(out, told->lost);
+	put(out, told->no_code);
+	for (size_t i = 0; i < n; i++)
+		put(out, *list[i]);
+	put_exit(out, &segment->exit);
+	put_ids(out, told->tasks, told->n_tasks, NULL);
+	put_ids(out, told->places, places->shift ? told->n_places : 0, places->numbers);
+}
+
+static void put_all(struct bytes *out, const struct rvt_index *index,
+		    const struct stored_places *places)
+{
+	put(out, index->key.size);
+	put(out, index->key.mtime);
+	put(out, index->key.head);
+	put(out, index->key.code);
+	put(out, index->trace);
+	put(out, index->n_missing);
+	for (size_t i = 0; i < index->n_missing; i++) {
+		put_text(out, index->missing[i].path);
+		put(out, zigzag(index->missing[i].error));
+	}
+	put(out, index->n_tasks);
+	for (size_t i = 0; i < index->n_tasks; i++) {
+		put(out, zigzag(index->tasks[i].pid));
+		put(out, zigzag(index->tasks[i].tid));
+		put_text(out, index->tasks[i].comm);
+	}
+	put_places(out, index, places);
+	put(out, index->n_segments);
+	for (size_t i = 0; i < index->n_segments; i++)
+		put_segment(out, &index->segments[i], places);
+}
+
+/* 0 or -ENOMEM. */
+static int compress(const struct bytes *payload, void **bytes, size_t *len)
+{
+	size_t room = ZSTD_compressBound(payload->n), n;
+	ZSTD_CCtx *zstd = ZSTD_createCCtx();
+	char *out = malloc(sizeof(MAGIC) - 1 + room);
+
+	if (!zstd || !out) {
+		ZSTD_freeCCtx(zstd);
+		free(out);
+		return -ENOMEM;
+	}
+	memcpy(out, MAGIC, sizeof(MAGIC) - 1);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, LEVEL);
+	ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1);
+	n = ZSTD_compress2(zstd, out + sizeof(MAGIC) - 1, room, payload->at, payload->n);
+	ZSTD_freeCCtx(zstd);
+	if (ZSTD_isError(n)) {
+		free(out);
+		return -ENOMEM;
+	}
+	*bytes = out;
+	*len = sizeof(MAGIC) - 1 + n;
+	return 0;
+}
+
+static int pack(const struct rvt_index *index, unsigned int shift, void **bytes, size_t *len)
+{
+	struct stored_places places = { .shift = 0 };
+	struct bytes payload = { .at = NULL };
+	int err = shift ? store_places(index, shift, &places) : 0;
+
+	if (!err) {
+		put_all(&payload, index, &places);
+		err = payload.failed ? -ENOMEM : compress(&payload, bytes, len);
+	}
+	free(payload.at);
+	free(places.list);
+	free(places.numbers);
+	return err;
+}
+
+int rvt_index_pack(const struct rvt_index *index, void **bytes, size_t *len)
+{
+	uint64_t most = index->trace / SHARE > LEAST ? index->trace / SHARE : LEAST;
+
+	for (unsigned int shift = RVT_INDEX_SHIFT;; shift += 2) {
+		int err = pack(index, shift <= MAX_SHIFT ? shift : 0, bytes, len);
+
+		if (err || *len <= most || shift > MAX_SHIFT)
+			return err;
+		free(*bytes);
+	}
+}
+
+/* ---- reading ---- */
+
+static void get_missing(struct bytes *in, struct rvt_index *index)
+{
+	size_t n = get_count(in);
+
+	for (size_t i = 0; i < n && !in->failed; i++) {
+		char *path = get_text(in);
+
+		if (!path)
+			return;
+		if (array_grow(&index->missing, index->n_missing)) {
+			in->failed = true;
+			free(path);
+			return;
+		}
+		index->missing[index->n_missing++] = (struct index_missing){ path, get_signed(in) };
+	}
+}
+
+static void get_tasks(struct bytes *in, struct rvt_index *index)
+{
+	size_t n = get_count(in);
+
+	for (size_t i = 0; i < n && !in->failed; i++) {
+		struct rvt_index_task task = { .pid = get_signed(in) };
+
+		task.tid = get_signed(in);
+		task.comm = get_text(in);
+		if (!task.comm)
+			return;
+		if (array_grow(&index->tasks, index->n_tasks)) {
+			in->failed = true;
+			free((void *)task.comm);
+			return;
+		}
+		index->tasks[index->n_tasks++] = task;
+	}
+}
+
+static void get_paths(struct bytes *in, struct rvt_index *index)
+{
+	size_t n = get_count(in);
+
+	for (size_t i = 0; i < n && !in->failed; i++) {
+		char *path = get_text(in);
+
+		if (path && !array_grow(&index->paths, index->n_paths)) {
+			index->paths[index->n_paths++] = path;
+			continue;
+		}
+		free(path);
+		in->failed = true;
+	}
+}
+
+static void get_places(struct bytes *in, struct rvt_index *index)
+{
+	struct rvt_index_place place = { .path = NULL };
+	uint64_t shift = get(in);
+	size_t n;
+
+	if (shift && (shift < RVT_INDEX_SHIFT || shift > MAX_SHIFT))
+		in->failed = true;
+	index->shift = shift;
+	if (!shift || in->failed)
+		return;
+	get_paths(in, index);
+	n = get_count(in);
+	for (size_t i = 0; i < n && !in->failed; i++) {
+		uint64_t path = get(in);
+
+		in->failed |= path > index->n_paths || array_grow(&index->places, index->n_places);
+		if (in->failed)
+			return;
+		place.path = path < index->n_paths ? index->paths[path] : NULL;
+		place.file_offset += (uint64_t)get_signed(in);
+		place.addr += (uint64_t)get_signed(in);
+		place.map_start += (uint64_t)get_signed(in);
+		index->places[index->n_places++] = place;
+	}
+}
+
+/* Numbers less than @most, which rise. */
+static const uint32_t *get_ids(struct bytes *in, size_t most, size_t *n)
+{
+	size_t count = get_count(in);
+	uint32_t *ids = calloc(count + 1, sizeof(*ids));
+	uint64_t id = 0;
+
+	in->failed |= !ids;
+	for (*n = 0; *n < count && !in->failed; ++*n) {
+		uint64_t more = get(in);
+
+		if (more >= most - id) {
+			in->failed = true;
+			break;
+		}
+		id += more;
+		ids[*n] = id;
+	}
+	return ids;
+}
+
+static void get_exit(struct bytes *in, struct joint_point *exit, uint64_t flags)
+{
+	exit->has_before = flags & HAS_BEFORE;
+	exit->before = (struct slice){
+		.executed = flags & EXECUTED, .owned_at_end = flags & OWNED_AT_END,
+		.lost_at_end = flags & LOST_AT_END, .timed_at_end = flags & TIMED_AT_END,
+		.held_at_end = flags & HELD_AT_END, .n_edges = get(in) };
+	exit->source = (struct joint_source){ .known = flags & SOURCE_KNOWN,
+					      .left = flags & SOURCE_LEFT, .left_at = get(in) };
+	exit->known = flags & KNOWN;
+	exit->given_up = flags & GIVEN_UP;
+	exit->latest = get_time(in);
+	exit->moment = get_time(in);
+}
+
+static void get_segment(struct bytes *in, const struct rvt_index *index,
+			struct index_segment *segment)
+{
+	struct rvt_index_segment *told = &segment->told;
+	uint64_t flags, *const *list;
+	size_t n;
+
+	segment->buffer = get(in);
+	segment->from = get(in);
+	segment->record = get(in);
+	flags = get(in);
+	told->any_cpu = flags & ANY_CPU;
+	told->kernel_lost = flags & KERNEL_LOST;
+	told->always = flags & ALWAYS;
+	told->cpu = get_signed(in);
+	told->earliest = get_time(in);
+	told->latest = get_time(in);
+	told->lost = get(in);
+	told->no_code = get(in);
+	list = list_stats(&segment->stats, &n);
+	for (size_t i = 0; i < n; i++)
+		*list[i] = get(in);
+	get_exit(in, &segment->exit, flags);
+	told->tasks = get_ids(in, index->n_tasks, &told->n_tasks);
+	told->places = get_ids(in, index->n_places, &told->n_places);
+}
+
+static void get_segments(struct bytes *in, struct rvt_index *index)
+{
+	size_t n = get_count(in);
+
+	for (size_t i = 0; i < n && !in->failed; i++) {
+		if (array_grow(&index->segments, index->n_segments)) {
+			in->failed = true;
+			return;
+		}
+		index->segments[index->n_segments] = (struct index_segment){ .buffer = 0 };
+		get_segment(in, index, &index->segments[index->n_segments++]);
+	}
+}
+
+static void get_key(struct bytes *in, struct index_key *key)
+{
+	key->size = get(in);
+	key->mtime = get(in);
+	key->head = get(in);
+	key->code = get(in);
+}
+
+/* 0, -EBADMSG, -ENOMEM. */
+static int decompress(const void *bytes, size_t len, struct bytes *payload)
+{
+	const char *frame = (const char *)bytes + sizeof(MAGIC) - 1;
+	size_t packed = len - (sizeof(MAGIC) - 1), n;
+	unsigned long long size;
+
+	if (len < sizeof(MAGIC) || memcmp(bytes, MAGIC, sizeof(MAGIC) - 1))
+		return -EBADMSG;
+	size = ZSTD_getFrameContentSize(frame, packed);
+	if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN ||
+	    size > (uint64_t)packed * MAX_RATIO)
+		return -EBADMSG;
+	payload->at = malloc(size + 1);
+	if (!payload->at)
+		return -ENOMEM;
+	n = ZSTD_decompress(payload->at, size, frame, packed);
+	payload->room = n;
+	return ZSTD_isError(n) || n != size ? -EBADMSG : 0;
+}
+
+int rvt_index_parse(const void *bytes, size_t len, const struct index_key *key,
+		    struct rvt_index **result)
+{
+	struct rvt_index *index = calloc(1, sizeof(*index));
+	struct bytes in = { .at = NULL };
+	int err = index ? decompress(bytes, len, &in) : -ENOMEM;
+
+	if (!err) {
+		get_key(&in, &index->key);
+		if (in.failed)
+			err = -EBADMSG;
+		else if (key && memcmp(key, &index->key, sizeof(*key)))
+			err = -ESTALE;
+	}
+	if (!err) {
+		index->trace = get(&in);
+		get_missing(&in, index);
+		get_tasks(&in, index);
+		get_places(&in, index);
+		get_segments(&in, index);
+		if (in.failed || in.n != in.room)
+			err = -EBADMSG;
+	}
+	free(in.at);
+	if (err)
+		rvt_index_free(index);
+	else
+		*result = index;
+	return err;
+}
+
+/* ---- whether it fits ---- */
+
+/* A segment begins in a record, or with the buffer; the next one of the buffer is behind it. */
+static bool is_placed(const struct rvt_session *session, const struct rvt_index *index, size_t n)
+{
+	const struct index_segment *segment = &index->segments[n];
+	const struct buffer *buffer;
+	const struct rvt_aux *aux;
+
+	if (segment->buffer >= session->n_buffers)
+		return false;
+	buffer = &session->buffers[segment->buffer];
+	if (!n || segment[-1].buffer != segment->buffer)
+		return !segment->from && !segment->record && buffer->n_records &&
+			(!n || segment[-1].buffer < segment->buffer);
+	if (segment->from <= segment[-1].from || segment->record < segment[-1].record ||
+	    segment->record >= buffer->n_records)
+		return false;
+	aux = &buffer->records[segment->record];
+	return segment->from >= aux->offset && segment->from - aux->offset < aux->size;
+}
+
+static bool is_whole(const struct rvt_session *session, const struct rvt_index *index)
+{
+	size_t buffers = 0, found = 0;
+
+	for (size_t i = 0; i < session->n_buffers; i++)
+		buffers += session->buffers[i].n_records != 0;
+	for (size_t i = 0; i < index->n_segments; i++) {
+		if (!is_placed(session, index, i))
+			return false;
+		found += index_is_last(index, i);
+	}
+	return buffers == found;
+}
+
+int rvt_index_unpack(const struct rvt_session *session, const void *bytes, size_t len,
+		     struct rvt_index **index, const char **why)
+{
+	struct index_key key = { .size = 0 };
+	int err = session->file ? rvt_index_key(session, &key) : -ESTALE;
+
+	if (!err)
+		err = rvt_index_parse(bytes, len, &key, index);
+	if (!err && !is_whole(session, *index)) {
+		rvt_index_free(*index);
+		err = -EBADMSG;
+	}
+	*why = err == -ESTALE ? "the recording, a file with code or an option that chooses it is "
+				"another than when it was made" :
+	       err == -EBADMSG ? "it is damaged" : err ? strerror(-err) : NULL;
+	return err;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Inside userspace/lib/session/: what an index is, for the files that make, store and use it. */
+#ifndef SESSION_INDEX_STATE_H
+#define SESSION_INDEX_STATE_H
+
+#include "session/index.h"
+#include "slice.h"
+#include "state.h"
+
+#define RVT_INDEX_SHIFT 8	/* log2 of the bytes of a place, at least */
+
+/* What an index must fit to. */
+struct index_key {
+	uint64_t size, mtime;	/* of the recording, bytes and ns */
+	uint64_t head;		/* hash of its first bytes, */
+	uint64_t code;		/* and of the files with code, the options that choose them, versions */
+};
+
+struct index_segment {
+	struct rvt_index_segment told;	/* .tasks and .places are malloc'd */
+	unsigned int buffer;
+	uint64_t from;		/* it ends where the next one of its buffer begins */
+	size_t record;
+	struct rvt_session_totals stats;
+	struct joint_point exit;	/* behind it */
+};
+
+struct index_missing {
+	char *path;
+	int error;
+};
+
+struct rvt_index {
+	struct index_key key;
+	unsigned int shift;	/* of places; 0: there are none */
+	uint64_t trace;		/* bytes of it in the recording */
+	struct rvt_index_task *tasks;	/* .comm, .path, .missing[].path: malloc'd */
+	struct rvt_index_place *places;
+	char **paths;
+	struct index_missing *missing;
+	struct index_segment *segments;		/* by buffer, in order */
+	size_t n_tasks, n_places, n_paths, n_missing, n_segments;
+};
+
+/* What a session decodes of its recording (rvt_session.choice). */
+struct index_choice {
+	const struct rvt_index *index;
+	struct span *spans;
+	size_t n_spans;
+	struct rvt_session_totals *expected;	/* of each span */
+	struct rvt_session_totals skipped;
+	struct rvt_index_losses losses;
+};
+
+/* index.c: 0 or -errno. */
+int rvt_index_key(const struct rvt_session *session, struct index_key *key);
+/*
+ * index-file.c: the index in a file's bytes. @key: what it must have; NULL: any. 0, -EBADMSG, -ESTALE
+ * (another key), -ENOMEM.
+ */
+int rvt_index_parse(const void *bytes, size_t len, const struct index_key *key,
+		    struct rvt_index **index);
+/* index-choose.c: @choice may be NULL. */
+void rvt_index_choice_free(struct index_choice *choice);
+/* Whether segment @n + 1 is of another buffer, or there is none. */
+static inline bool index_is_last(const struct rvt_index *index, size_t n)
+{
+	return n + 1 == index->n_segments ||
+	       index->segments[n + 1].buffer != index->segments[n].buffer;
+}
+
+#endif
