@@ -257,6 +257,17 @@ static int pass_line(struct stream *stream, const char *line, size_t len)
 
 /* ---- copying ---- */
 
+/* Leaves out what was written before all was told again. Without lanes then. */
+static int write_once(struct stream *stream, const char *bytes, size_t size)
+{
+	size_t drop = size < stream->to_drop ? size : stream->to_drop, left = size - drop;
+
+	stream->to_drop -= drop;
+	if (left && fwrite(bytes + drop, 1, left, stream->out) != left)
+		return -EPIPE;
+	return count_written(stream, bytes + drop, left);
+}
+
 static int copy(struct printing *printing, struct page *page, off_t end)
 {
 	char bytes[COPY_BUFFER];
@@ -269,19 +280,17 @@ static int copy(struct printing *printing, struct page *page, off_t end)
 
 		if (n <= 0)
 			return n ? -errno : -EIO;
-		if (fwrite(bytes, 1, n, printing->text.out) != (size_t)n)
-			return -EPIPE;
 		page->copied += n;
-		err = count_written(&printing->text, bytes, n);
+		err = write_once(&printing->text, bytes, n);
 	}
 	return err;
 }
 
 static int copy_errors(struct printing *printing, const struct page *page)
 {
-	if (page->errors_size)
-		fwrite(page->errors_text, 1, page->errors_size, printing->errors.out);
-	return count_written(&printing->errors, page->errors_text, page->errors_size);
+	/* who cannot be told cannot be told that either */
+	write_once(&printing->errors, page->errors_text, page->errors_size);
+	return 0;
 }
 
 /* Of several buffers that got as far the first comes first, as session.c has it. */

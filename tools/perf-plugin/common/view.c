@@ -490,7 +490,9 @@ uint64_t view_skipped_losses(struct view *view)
 {
 	struct rvt_index_losses losses;
 
-	rvt_index_skipped(view->session, &losses);
+	output_flush();
+	if (!rvt_index_skipped(view->session, &losses) && view->index)
+		cmd_info("the trace is not what the index says: all of it was decoded");
 	view->gaps += losses.lost;
 	view->no_code += losses.no_code;
 	if (losses.kernel_lost && !rvt_session_has_kernel(view->session))

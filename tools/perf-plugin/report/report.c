@@ -551,6 +551,29 @@ static int write_html(struct report *report, const struct view_options *options)
 	return err;
 }
 
+static void *count_slices(void *ctx)
+{
+	return ctx;
+}
+
+/* What is chosen by time, and an index tells where that is, is counted in slices by one thread. */
+static int count(struct report *report, const struct view_options *options,
+		 const struct rvt_session_sink *sink)
+{
+	const struct rvt_session_slices slices = {
+		.ctx = report, .open = count_slices, .reset = forget,
+	};
+	int err;
+
+	if (options->session.count || report->html || view_has_triggers(report->view) ||
+	    !view_use_index(report->view, NULL, NULL))
+		return view_run(report->view, sink, false);
+	err = view_run_slices(report->view, sink, &slices, false);
+	/* none of these passes the filters */
+	view_skipped_losses(report->view);
+	return err;
+}
+
 static int run(struct report *report, const struct view_options *options)
 {
 	const struct rvt_session_sink sink = {
@@ -581,7 +604,7 @@ static int run(struct report *report, const struct view_options *options)
 	if (!report->places || !report->cache)
 		return -ENOMEM;
 	forget_cache(report);
-	err = view_run(report->view, &sink, false);
+	err = count(report, options, &sink);
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
 	if (report->html) {
@@ -697,6 +720,8 @@ int cmd_report(int argc, char **argv)
 		report.keys |= 1u << SORT_DSO;
 	/* counts know no times, nor an order */
 	options.session.count = !options.time && !report.by_calls;
+	if (!options.session.count && !report.html)
+		options.session.jobs = 1;
 	options.session.count_threads = options.tids || report.keys & 1u << SORT_TID;
 	options.session.count_names = !options.pids && !(report.keys & 1u << SORT_PID);
 	err = run(&report, &options);

@@ -100,7 +100,8 @@ int rvt_index_choose(struct rvt_session *session, const struct rvt_index *index,
 	return 0;
 }
 
-void rvt_index_skipped(const struct rvt_session *session, struct rvt_index_losses *losses)
+bool rvt_index_skipped(const struct rvt_session *session, struct rvt_index_losses *losses)
 {
 	*losses = session->choice ? session->choice->losses : (struct rvt_index_losses){ .lost = 0 };
+	return session->choice;
 }

@@ -651,7 +651,7 @@ static bool is_placed(const struct rvt_session *session, const struct rvt_index 
 	    segment->record >= buffer->n_records)
 		return false;
 	aux = &buffer->records[segment->record];
-	return segment->from >= aux->offset && segment->from - aux->offset < aux->size;
+	return segment->from >= aux->offset && segment->from - aux->offset <= aux->size;
 }
 
 static bool is_whole(const struct rvt_session *session, const struct rvt_index *index)

@@ -86,7 +86,7 @@ uint64_t rvt_index_place_size(const struct rvt_index *index);
 int rvt_index_choose(struct rvt_session *session, const struct rvt_index *index,
 		     bool (*wants)(void *ctx, const struct rvt_index_segment *segment), void *ctx,
 		     uint64_t *chosen);
-/* After a run with segments left out; all are 0 if none was. */
-void rvt_index_skipped(const struct rvt_session *session, struct rvt_index_losses *losses);
+/* After a run with segments left out; all are 0 and false is returned if all was decoded. */
+bool rvt_index_skipped(const struct rvt_session *session, struct rvt_index_losses *losses);
 
 #endif

@@ -222,18 +222,39 @@ static void add_skipped(struct rvt_session *session)
 				index->missing[i].error);
 }
 
+static int run_parallel(struct rvt_session *session)
+{
+	int err = rvt_session_run_parallel(session);
+
+	if (err == -EAGAIN)
+		reset(session);
+	return err;
+}
+
+/* Cuts within what is chosen may not fit, where those that the index has do. */
+static int run_chosen(struct rvt_session *session)
+{
+	struct index_choice *choice = session->choice;
+	int err = run_parallel(session);
+
+	if (err != -EAGAIN || !choice)
+		return err;
+	for (size_t i = 0; i < choice->n_spans; i++)
+		choice->spans[i].whole = true;
+	return run_parallel(session);
+}
+
 static int run(struct rvt_session *session)
 {
 	const struct rvt_session_options *options = &session->options;
 	int err;
 
 	if (runs_parallel(session)) {
-		err = rvt_session_run_parallel(session);
+		err = run_chosen(session);
 		if (!err)
 			add_skipped(session);
 		if (err != -EAGAIN)
 			return err;
-		reset(session);
 	}
 	/* one thread decodes all of it */
 	forget_choice(session);

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * `perf rvtrace index` as a person uses it: views print the same with an index and without one,
+ * whatever the filters, the jobs and the segments; and an index that does not fit is not used. Uses
+ * build/host/perf-rvtrace-small-slices (tests/tools/small-slices.c); skipped where there is none.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "property.h"
+#include "random-recording.h"
+
+#define PROGRAM "build/host/perf-rvtrace-small-slices"
+#define SECONDS "RVT_JOBS_SECONDS"
+#define DECODED "bytes of trace are decoded"
+#define REFUTED "is not what the index says"
+
+static const char *const views[] = {
+	"script", "script --by-cpu", "script --insn-trace=raw", "script --itrace=cre",
+	"report --sort comm,tid,sym",
+};
+
+/* ---- what commands print ---- */
+
+/* Standard output and error together, and the status (malloc'd). */
+__attribute__((format(printf, 1, 2)))
+static char *run(const char *format, ...)
+{
+	char *command, *text = NULL;
+	size_t len = 0;
+	FILE *pipe, *sum = open_memstream(&text, &len);
+	va_list args;
+	int c, status;
+
+	va_start(args, format);
+	assert_true(vasprintf(&command, format, args) > 0);
+	va_end(args);
+	pipe = popen(command, "r");
+	assert_non_null(pipe);
+	while ((c = getc(pipe)) != EOF)
+		putc(c, sum);
+	status = pclose(pipe);
+	assert_true(WIFEXITED(status));
+	fprintf(sum, "status %d\n", WEXITSTATUS(status));
+	fclose(sum);
+	free(command);
+	return text;
+}
+
+/* Takes away the line that has @what; true: there was one. */
+static bool take_line(char *text, const char *what)
+{
+	char *at = strstr(text, what), *end;
+
+	if (!at)
+		return false;
+	end = strchr(at, '\n') + 1;
+	while (at > text && at[-1] != '\n')
+		at--;
+	memmove(at, end, strlen(end) + 1);
+	return true;
+}
+
+/* Of how many bytes the line says that they are decoded, of how many. */
+static void decoded(const char *text, unsigned long *part, unsigned long *all)
+{
+	const char *at = strstr(text, DECODED);
+
+	assert_non_null(at);
+	while (at > text && at[-1] != '\n')
+		at--;
+	at = strstr(at, ": ") + 2;
+	assert_int_equal(sscanf(at, "%lu of %lu", part, all), 2);
+}
+
+struct seen {
+	size_t printed, compared, used, refuted;
+	unsigned long decoded, all;
+};
+
+static void check_view(const char *data, const char *view, const char *filter, unsigned int bytes,
+		       unsigned int jobs, struct seen *seen)
+{
+	char *whole = run("SMALL_SLICES=%u " PROGRAM " %s -i %s %s --jobs %u --no-index 2>&1",
+			  bytes, view, data, filter, jobs);
+	char *chosen = run("SMALL_SLICES=%u " PROGRAM " %s -i %s %s --jobs %u --verbose 2>&1",
+			   bytes, view, data, filter, jobs);
+	unsigned long part, all;
+
+	if (strstr(chosen, DECODED)) {
+		decoded(chosen, &part, &all);
+		seen->used++;
+		seen->decoded += part;
+		seen->all += all;
+	}
+	take_line(chosen, DECODED);
+	seen->refuted += take_line(chosen, REFUTED);
+	if (strcmp(whole, chosen))
+		fail_msg("%s: SMALL_SLICES=%u %s %s --jobs %u: with the index\n%.400s\nwithout it\n"
+			 "%.400s", data, bytes, view, filter, jobs, chosen, whole);
+	seen->compared++;
+	seen->printed += strlen(whole);
+	free(whole);
+	free(chosen);
+}
+
+/* ---- recordings ---- */
+
+static int compare_times(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The times that the lines of all of it have, in order. */
+static double *list_times(const char *data, size_t *n)
+{
+	char *text = run(PROGRAM " script -i %s --no-index -F time,ip 2>/dev/null", data), *line;
+	char *rest = text;
+	double *times = NULL;
+
+	*n = 0;
+	while ((line = strsep(&rest, "\n"))) {
+		char *end;
+		double time = strtod(line, &end);
+
+		if (*end != ':')
+			continue;
+		times = realloc(times, (*n + 1) * sizeof(*times));
+		times[(*n)++] = time;
+	}
+	if (*n)
+		qsort(times, *n, sizeof(*times), compare_times);
+	free(text);
+	return times;
+}
+
+static void choose_filter(char *filter, size_t size, const double *times, size_t n, uint64_t kind,
+			  struct random *random)
+{
+	static const char *const others[] = {
+		"--tid 1", "--tid 2,3", "--comms process", "--cpu 1", "--comms none", "--pid 1 --cpu 0",
+	};
+	size_t from = random_below(random, n), to = from + random_below(random, n / 8 + 1);
+
+	if (kind % 3 == 2) {
+		snprintf(filter, size, "%s",
+			 others[random_below(random, sizeof(others) / sizeof(*others))]);
+		return;
+	}
+	to = to < n ? to : n - 1;
+	if (random_below(random, 4))
+		snprintf(filter, size, "--time %.9f,%.9f %s", times[from], times[to],
+			 kind & 1 ? "" : others[random_below(random, 4)]);
+	else
+		snprintf(filter, size, random_below(random, 2) ? "--time %.9f," : "--time ,%.9f",
+			 times[from]);
+}
+
+/* Segments that do not fit are put together, and all of them are decoded if they must be. */
+static void check_filters(const char *data, uint64_t seed, struct seen *seen)
+{
+	static const unsigned int jobs[] = { 1, 2, 3, 8 };
+	size_t n;
+	double *times = list_times(data, &n);
+	unsigned int segment = 150 << seed % 4;
+	char *made = run("SMALL_SLICES=%u " PROGRAM " index -i %s --jobs %u 2>&1", segment, data,
+			 jobs[seed / 2 % 4]);
+	struct random random[1];
+	char filter[128];
+
+	random_seed(random, seed);
+	/* without time stamps there are no segments */
+	if (strcmp(made, "status 0\n") && !strstr(made, "no time stamps"))
+		fail_msg("%s", made);
+	for (size_t v = 0; v < sizeof(views) / sizeof(*views) && n; v++) {
+		choose_filter(filter, sizeof(filter), times, n, seed + v, random);
+		check_view(data, views[v], filter, 150 << random_below(random, 4),
+			   jobs[random_below(random, 4)], seen);
+	}
+	free(made);
+	free(times);
+}
+
+static struct seen all_seen;
+
+static size_t check_recording(struct fixture *f, uint64_t seed)
+{
+	char path[256];
+
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+	check_filters(f->data, seed, &all_seen);
+	snprintf(path, sizeof(path), "%s.rvtrace-index", f->data);
+	unlink(path);
+	return 1;
+}
+
+static void random_indexes(void **state)
+{
+	struct random_recordings *test = *state;
+	bool damage = test->damage;
+
+	all_seen = (struct seen){ 0 };
+	random_recordings_test(state);
+	print_message("%zu views compared, %zu with the index; %lu of %lu bytes decoded, %zu times "
+		      "all again\n", all_seen.compared, all_seen.used, all_seen.decoded,
+		      all_seen.all, all_seen.refuted);
+	assert_true(all_seen.printed > 1000 * all_seen.compared / 4);
+	assert_true(all_seen.used > all_seen.compared / 4);
+	assert_true(damage || all_seen.decoded < all_seen.all / 4 * 3);
+	/* what is in a segment does not depend on who decodes it */
+	assert_true(all_seen.refuted <= (damage ? all_seen.used / 4 : 0));
+}
+
+/* ---- an index that does not fit ---- */
+
+static void put_processes(struct fixture *f)
+{
+	begin_recording(f, true, true);
+	for (int n = 0; n < CPUS; n++) {
+		put_comm(f, n + 1, 0, false, "process");
+		put_mmap(f, n + 1, 0, f->programs[2 * n]);
+		f->ticks = 1000;
+		run_steps(f, n, n + 1, 2 * n, STEPS);
+		put_aux(f, n, n + 1, 0);
+	}
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+}
+
+static void make_index(const struct fixture *f)
+{
+	char *made = run("SMALL_SLICES=300 " PROGRAM " index -i %s 2>&1", f->data);
+
+	assert_string_equal(made, "status 0\n");
+	free(made);
+}
+
+/* @why: it is not used, and that is said; NULL: it is. */
+static void check_used(const struct fixture *f, const char *why)
+{
+	char *whole = run(PROGRAM " script -i %s --tid 2 --no-index 2>&1", f->data);
+	char *chosen = run(PROGRAM " script -i %s --tid 2 --verbose 2>&1", f->data);
+
+	assert_int_equal(take_line(chosen, DECODED), !why);
+	if (why) {
+		assert_non_null(strstr(chosen, why));
+		assert_true(take_line(chosen, "is not used"));
+	}
+	assert_string_equal(chosen, whole);
+	free(whole);
+	free(chosen);
+}
+
+/* Changes a byte of the file, or (@at < 0) cuts off its end. */
+static void spoil(const char *path, long at)
+{
+	FILE *file = fopen(path, "r+");
+	int c;
+
+	assert_non_null(file);
+	if (at < 0) {
+		fseek(file, 0, SEEK_END);
+		assert_int_equal(ftruncate(fileno(file), ftell(file) + at), 0);
+	} else {
+		fseek(file, at, SEEK_SET);
+		c = getc(file);
+		fseek(file, at, SEEK_SET);
+		putc(c ^ 0x10, file);
+	}
+	fclose(file);
+}
+
+static void unfit(void **state)
+{
+	static const long damages[] = { 0, 8, 13, 50, 200, -1, -100 };
+	struct fixture *f;
+	char path[256], command[512];
+
+	(void)state;
+	if (access(PROGRAM, X_OK))
+		skip();
+	session_setup((void **)&f);
+	put_processes(f);
+	snprintf(path, sizeof(path), "%s.rvtrace-index", f->data);
+	make_index(f);
+	check_used(f, NULL);
+	for (size_t i = 0; i < sizeof(damages) / sizeof(*damages); i++) {
+		spoil(path, damages[i]);
+		check_used(f, "it is damaged");
+		make_index(f);
+		check_used(f, NULL);
+	}
+	snprintf(command, sizeof(command), ": >%s", path);
+	assert_int_equal(system(command), 0);
+	check_used(f, "it is damaged");
+	make_index(f);
+	snprintf(command, sizeof(command), "touch %s", f->programs[2]);
+	assert_int_equal(system(command), 0);
+	check_used(f, "is another");
+	make_index(f);
+	snprintf(command, sizeof(command), "touch %s", f->data);
+	assert_int_equal(system(command), 0);
+	check_used(f, "is another");
+	make_index(f);
+	check_used(f, NULL);
+	unlink(path);
+	session_teardown((void **)&f);
+}
+
+int main(void)
+{
+	struct random_recordings whole = {
+		.check = check_recording, .least = 1, .share = 50, .needs = PROGRAM,
+		.seconds = SECONDS, .shared = true };
+	struct random_recordings damaged = whole;
+	const struct CMUnitTest tests[] = {
+		{ "whole recordings", random_indexes, NULL, NULL, &whole },
+		{ "damaged recordings", random_indexes, NULL, NULL, &damaged },
+		cmocka_unit_test(unfit),
+	};
+
+	damaged.damage = true;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
