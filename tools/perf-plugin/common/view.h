@@ -43,8 +43,6 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 	{ "no-debuginfod", no_argument, NULL, VIEW_NO_DEBUGINFOD }, \
 	{ "max-memory", required_argument, NULL, VIEW_MAX_MEMORY }, \
 	{ "share", required_argument, NULL, VIEW_SHARE }, \
-	{ "no-index", no_argument, NULL, VIEW_NO_INDEX }, \
-	{ "verbose", no_argument, NULL, VIEW_VERBOSE }, \
 	{ "reference-walk", no_argument, NULL, VIEW_REFERENCE }
 #define VIEW_HELP \
 "  -i, --input FILE      recording (perf.data)\n" \
@@ -54,8 +52,14 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 "      --params FILE     decoder parameters for a recording without any\n" \
 "  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO (s): " \
 	"only these\n" \
-"      --max-memory SIZE end there (half of the machine's); --strict: any loss is an error\n" \
-"      --no-index        decode all of it, also if perf rvtrace index has made an index\n"
+"      --max-memory SIZE end there (half of the machine's); --strict: any loss is an error\n"
+/* Of those that use an index (view_use_index()). */
+#define VIEW_INDEX_OPTIONS \
+	{ "no-index", no_argument, NULL, VIEW_NO_INDEX }, \
+	{ "verbose", no_argument, NULL, VIEW_VERBOSE }
+#define VIEW_INDEX_HELP \
+"      --no-index        decode all of it, also if there is an index (perf rvtrace index);\n" \
+"                        --verbose: say how much is decoded\n"
 
 /* Takes in one option; false: it is none of these. */
 bool view_option(struct view_options *options, int c, const char *argument);

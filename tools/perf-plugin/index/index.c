@@ -107,6 +107,9 @@ static int make_index(struct rvt_session *session, const char *path)
 	if (err == -ENOTSUP)
 		return cmd_error(err, "the trace has no time stamps: views must decode all of it, "
 				 "and can use no index");
+	if (err == -EAGAIN)
+		return cmd_error(err, "the trace is so damaged that parts of it mean something else "
+				 "than all of it: views must decode all of it, and can use no index");
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
 	err = write_index(index, path, rvt_session_size(session));

@@ -91,7 +91,8 @@ static const char help[] =
 "      --no-pager        print to the terminal itself; --stdio, --no-children: for perf's sake\n"
 COLOR_HELP
 VIEW_JOBS_HELP
-VIEW_HELP;
+VIEW_HELP
+VIEW_INDEX_HELP;
 
 enum { OPT_STDIO = 256, OPT_COLOR, OPT_LIMIT, OPT_MAX, OPT_JOBS, OPT_JSON,
        OPT_HTML, OPT_BEFORE, OPT_NO_PAGER };
@@ -115,6 +116,7 @@ static const struct option long_options[] = {
 	{ "before", required_argument, NULL, OPT_BEFORE },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
+	VIEW_INDEX_OPTIONS,
 	{ NULL, 0, NULL, 0 },
 };
 

@@ -32,7 +32,8 @@ ITRACE_HELP
 "      --by-cpu          one trace buffer after another; --max-lines N: N lines; --json: objects\n"
 "      --jobs N          threads that print (as many as processors), where lines stand "
 	"for themselves\n"
-VIEW_HELP;
+VIEW_HELP
+VIEW_INDEX_HELP;
 
 /* Bytes of trace that a thread prints in one go: a byte can be a dozen instructions. */
 #define PART_BRANCHES (64u << 10)
@@ -63,6 +64,7 @@ static const struct option long_options[] = {
 	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
+	VIEW_INDEX_OPTIONS,
 	{ NULL, 0, NULL, 0 },
 };
 

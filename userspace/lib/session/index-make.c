@@ -153,6 +153,9 @@ static void misfit(void *ctx, const struct slice *slice, bool behind)
 	struct maker *maker = ctx;
 	struct made *made = &maker->buffers[slice->buffer];
 
+	/* all of the buffer: others decode it in one go with what else there is */
+	if (!slice->from && slice->to == UINT64_MAX)
+		return;
 	maker->misfit = true;
 	made->joined_to = slice->to;
 	made->joined_record = slice->end_record;
@@ -264,7 +267,7 @@ static int run_rounds(struct maker *maker)
 		err = run_round(maker);
 	while (err == -EAGAIN && maker->misfit);
 	maker->session->slices = NULL;
-	return err == -EAGAIN ? -ENOTSUP : err;
+	return err;
 }
 
 /* ---- all of it ---- */

@@ -50,8 +50,8 @@ char *rvt_index_path(const char *recording);
 /*
  * rvt_index_make - decodes all of a recording, by options.jobs threads. options.clock and .accesses
  * must be set, .count and .by_cpu not. @poll: as rvt_session_sink.poll, or NULL. Statistics of the
- * session are those of this run. 0, what @poll returned, -ENOTSUP (segments need time stamps, or no
- * segment can be made), or -errno.
+ * session are those of this run. 0, what @poll returned, -ENOTSUP (segments need time stamps), -EAGAIN
+ * (damage: even a whole buffer is another when it is decoded as a segment), or -errno.
  */
 int rvt_index_make(struct rvt_session *session, int (*poll)(void *ctx), void *ctx,
 		   struct rvt_index **index);

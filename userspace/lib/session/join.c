@@ -131,16 +131,14 @@ static bool leaves(const struct joint *joint, const struct span *span)
 		      stats->flow.gaps != joint->stats.flow.gaps ||
 		      stats->session.trace_bytes != joint->stats.session.trace_bytes))
 		return false;
+	/* who told what was lost just at the end depends on the overlap */
+	if (exit && (!joint->before != !exit->has_before ||
+		     (joint->before && joint->before->lost_at_end != exit->before.lost_at_end)))
+		return false;
 	return !exit || (joint->known == exit->known && joint->given_up == exit->given_up &&
 			 joint->latest == exit->latest && source->known == exit->source.known &&
 			 source->left == exit->source.left &&
 			 (!source->left || source->left_at == exit->source.left_at));
-}
-
-/* All of the buffer: there is nothing that it must fit to. */
-static bool is_alone(const struct slice *slice)
-{
-	return slice->span && !slice->from && slice->to == UINT64_MAX;
 }
 
 static int fit(const struct rvt_session_slices *slices, struct joint *joint,
@@ -171,10 +169,8 @@ int rvt_session_join(struct rvt_session *session, struct joint *joint)
 
 	if (!err)
 		err = fit(slices, joint, slice);
-	if (err == -EAGAIN && is_alone(slice))
-		err = 0;
 	rvt_session_add_stats(&joint->stats, &slice->stats);
-	if (!err && span && slice->to == span->to && !is_alone(slice) && !leaves(joint, span))
+	if (!err && span && slice->to == span->to && !leaves(joint, span))
 		err = -EAGAIN;
 	if (err)
 		return err;
