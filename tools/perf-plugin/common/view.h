@@ -58,8 +58,7 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 	{ "no-index", no_argument, NULL, VIEW_NO_INDEX }, \
 	{ "verbose", no_argument, NULL, VIEW_VERBOSE }
 #define VIEW_INDEX_HELP \
-"      --no-index        decode all of it, also if there is an index (perf rvtrace index);\n" \
-"                        --verbose: say how much is decoded\n"
+"      --no-index        decode all, also if there is an index; --verbose: say how much is\n"
 
 /* Takes in one option; false: it is none of these. */
 bool view_option(struct view_options *options, int c, const char *argument);

@@ -29,9 +29,7 @@ ITRACE_HELP
 "                        symoff, dso, addr, insn, insnlen, disasm, srcline, brstack, brstacksym,\n"
 "                        brstackoff, data, ipc (with --clock MHZ); +FIELD, -FIELD: more, less\n"
 "  -S, --symbols LIST, --dsos LIST  only what begins or ends in these functions, files\n"
-"      --by-cpu          one trace buffer after another; --max-lines N: N lines; --json: objects\n"
-"      --jobs N          threads that print (as many as processors), where lines stand "
-	"for themselves\n"
+"      --by-cpu          buffer after buffer; --max-lines N; --json: objects; --jobs N: threads\n"
 VIEW_HELP
 VIEW_INDEX_HELP;
 
