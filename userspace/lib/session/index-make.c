@@ -121,6 +121,8 @@ static int note(void *ctx, const struct slice *slice, const struct joint *joint)
 	*segment = (struct index_segment){ .told = gathered->told, .buffer = slice->buffer,
 					   .from = slice->from, .record = slice->record,
 					   .stats = slice->stats };
+	/* damage of a sink's bytes is told to all harts that had flow, which depends on turns */
+	segment->told.always |= maker->session->shared && gathered->told.lost;
 	take_list(&gathered->tasks, &segment->told.tasks, gathered->n_tasks,
 		  &segment->told.n_tasks);
 	take_list(&gathered->places, &segment->told.places, gathered->n_places,
