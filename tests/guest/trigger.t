@@ -9,6 +9,8 @@ guest main testing '' '
 	# where the program runs the recorder does, too: it comes before the next instruction of the program
 	record="taskset -c 1 perf-rvtrace record -m ,64K -e rvtrace//u"
 	$record -o call.data --trigger sym:seldom -- trigger call 2> call.err || exit 2
+	# what follows needs no copies of code, which take most of the time
+	record="$record --no-code --copy-code never"
 	$record -o long.data --trigger sym:part:over=300ms:every=0s -- trigger long 2> long.err || exit 3
 	$record -o segv.data --trigger signal:SEGV -- trigger segv 2> segv.err
 	[ $? -eq 139 ] || exit 4

@@ -19,8 +19,9 @@ mkdir -p "$work"
 # view COMMAND RECORDING [OPTIONS]: the output is in $work/out.
 view()
 {
-	"$HOST/perf-rvtrace" "$1" -i "$dir/share/$2.data" --symfs "$dir/share:$("$LAB" path guest)" \
-		"${@:3}" >"$work/out" 2>"$work/err"
+	# the page has the name that is given
+	(cd "$dir/share" && "$HOST/perf-rvtrace" "$1" -i "$2.data" --symfs "$dir/share:$("$LAB" path guest)" \
+		"${@:3}") >"$work/out" 2>"$work/err"
 }
 
 # value PYTHON-EXPRESSION: of the objects o in the output

@@ -545,9 +545,11 @@ bool view_losses(struct view *view, struct view_losses *losses)
 		.damaged = rvt_perfdata_warning(rvt_session_file(view->session)),
 		.loops = view->loops, .loop = view->loop,
 	};
+	if (view->interrupted && rvt_session_size(view->session) > losses->all_bytes)
+		losses->undecoded = rvt_session_size(view->session) - losses->all_bytes;
 	while (rvt_session_missing(view->session, losses->files))
 		losses->files++;
-	return losses->gaps || losses->messages || losses->bytes || losses->overruns ||
+	return losses->undecoded || losses->gaps || losses->messages || losses->bytes || losses->overruns ||
 		losses->records || losses->damaged || losses->loops || stats.stream.errors;
 }
 
@@ -567,6 +569,11 @@ void view_print_losses(struct view *view, FILE *out, const char *prefix)
 	}
 	fprintf(out, "%sNOT ALL of the flow is here: %" PRIu64 " instructions decoded, %" PRIu64
 		" gap%s\n", prefix, losses.insns, losses.gaps, losses.gaps == 1 ? "" : "s");
+	if (losses.undecoded)
+		fprintf(out, "%s  %" PRIu64 " of %" PRIu64 " bytes of trace (%.3g%%) were not "
+			"decoded: that ended before\n", prefix, losses.undecoded,
+			losses.undecoded + losses.all_bytes,
+			percent(losses.undecoded, losses.undecoded + losses.all_bytes));
 	if (losses.no_code)
 		fprintf(out, "%s  %" PRIu64 " of %" PRIu64 " messages (%.3g%%) could not be "
 			"followed: code is missing, %zu files of it\n", prefix, losses.messages,
@@ -606,6 +613,7 @@ void view_json_losses(struct view *view, FILE *out)
 	json_number(&json, "records_lost", losses.records);
 	json_number(&json, "files_missing", losses.files);
 	json_flag(&json, "damaged", losses.damaged);
+	json_number(&json, "bytes_undecoded", losses.undecoded);
 	json_end(&json);
 }
 

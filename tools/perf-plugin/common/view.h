@@ -150,6 +150,7 @@ struct view_losses {
 	uint64_t overruns;	/* times that the recorder lost trace */
 	uint64_t records;	/* of sideband that the recorder lost */
 	bool damaged;		/* the file itself */
+	uint64_t undecoded;	/* bytes of trace, when Ctrl-C or --max-memory ended it */
 	uint64_t loops;		/* entered, that E-Trace does not count; one is at .loop */
 	uint64_t loop;
 };

@@ -218,6 +218,27 @@ static int drain_newest(struct recorder *rec, unsigned int n, bool last)
 	return drain_aux(rec, n, last, &got);
 }
 
+/* What a sink's last word is filled with: E-Trace's or N-Trace's idle byte. */
+static bool is_idle(uint8_t byte)
+{
+	return byte == 0 || byte == 0xff;
+}
+
+bool record_has_newer(const struct recorder *rec)
+{
+	for (size_t n = 0; n < rec->n_rings; n++) {
+		const struct ring *ring = &rec->rings[n];
+		uint64_t head = ring->aux ? aux_head(ring) : 0, at = ring->aux_tail;
+
+		while (at < head && head - at <= ring->aux_bytes &&
+		       is_idle(ring->aux[at & (ring->aux_bytes - 1)]))
+			at++;
+		if (at < head)
+			return true;
+	}
+	return false;
+}
+
 /*
  * While nothing is traced, so that the buffers hold still. What a buffer lost since the last
  * snapshot is skipped: the session finds the records of it without bytes.

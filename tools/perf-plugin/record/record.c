@@ -230,8 +230,13 @@ static void close_programs(struct recorder *rec)
 /* At the end: if it was asked for, if a trigger has just happened, or if there was none before. */
 static bool wants_last_snapshot(struct recorder *rec)
 {
-	return rec->options.snapshot &&
-		(rec->options.snapshot_at_end || triggers_due(rec) || !rec->snapshots);
+	bool due = rec->options.snapshot && triggers_due(rec);
+
+	if (due && rec->snapshots && !record_has_newer(rec)) {
+		triggers_leave_out(rec);
+		due = false;
+	}
+	return rec->options.snapshot && (rec->options.snapshot_at_end || due || !rec->snapshots);
 }
 
 /* What the rings have at the end; then the events go. */

@@ -284,6 +284,8 @@ bool record_explain_refused(const struct recorder *rec, int cpu);
 int record_drain(struct recorder *rec, bool last);
 /* What overwritten AUX buffers hold now, while they are held; @last: the file ends with it. */
 int record_newest(struct recorder *rec, bool last);
+/* Whether they have got anything since but idle bytes. */
+bool record_has_newer(const struct recorder *rec);
 
 /* record-proc.c: records for what exists already. */
 int record_synthesize_kernel(struct recorder *rec);

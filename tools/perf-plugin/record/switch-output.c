@@ -111,6 +111,10 @@ int record_take_snapshot(struct recorder *rec)
 	int err;
 
 	record_hold(rec, trigger ? (int)trigger->sample.cpu : -1);
+	if (trigger && rec->snapshots && !record_has_newer(rec)) {
+		triggers_leave_out(rec);
+		return record_release(rec);
+	}
 	err = record_newest(rec, own_file);
 	triggers_taken(rec);
 	if (err)

@@ -239,6 +239,16 @@ void triggers_taken(struct recorder *rec)
 	}
 }
 
+void triggers_leave_out(struct recorder *rec)
+{
+	for (size_t i = 0; i < rec->options.triggers.n; i++) {
+		struct trigger *trigger = &rec->options.triggers.triggers[i];
+
+		trigger->left_out += trigger->pending;
+		trigger->pending = false;
+	}
+}
+
 double triggers_rearm(struct recorder *rec, double most)
 {
 	for (size_t i = 0; i < rec->options.triggers.n; i++) {
@@ -267,6 +277,20 @@ bool trigger_is_off(const struct recorder *rec, size_t n)
 	return number && get_trigger(rec, number)->off_until_ms > 0;
 }
 
+/* Times that made no snapshot of their own. */
+static void tell_missed(const struct trigger *trigger, uint64_t times)
+{
+	char every[DURATION_SIZE];
+
+	fprintf(stderr, "[ perf rvtrace record: trigger %s: %" PRIu64 " more times made no snapshot of "
+			"their own (every=%s) ]\n", trigger->spec, times,
+		duration_text(trigger->every_ns, every));
+	if (trigger->left_out)
+		fprintf(stderr, "[ perf rvtrace record: trigger %s: %" PRIu64 " of them came before "
+				"tracing had gone on behind a snapshot ]\n", trigger->spec,
+			trigger->left_out);
+}
+
 void triggers_summarize(const struct recorder *rec)
 {
 	uint64_t all = 0;
@@ -274,14 +298,10 @@ void triggers_summarize(const struct recorder *rec)
 	for (size_t i = 0; i < rec->options.triggers.n; i++) {
 		const struct trigger *trigger = &rec->options.triggers.triggers[i];
 		uint64_t times = count(trigger);
-		char every[DURATION_SIZE];
 
 		all += trigger->snapshots;
 		if (times > trigger->snapshots && !rec->options.quiet)
-			fprintf(stderr, "[ perf rvtrace record: trigger %s: %" PRIu64 " more times "
-					"made no snapshot of their own (every=%s) ]\n",
-				trigger->spec, times - trigger->snapshots,
-				duration_text(trigger->every_ns, every));
+			tell_missed(trigger, times - trigger->snapshots);
 	}
 	if (rec->options.triggers.n && !all)
 		cmd_warning("no trigger has happened: what there is of the trace is that of "

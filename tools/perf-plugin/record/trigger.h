@@ -42,6 +42,7 @@ struct trigger {
 	struct trigger_sample sample;	/* of the last time that was pending */
 	double off_until_ms;	/* CLOCK_MONOTONIC; 0: it is looked for */
 	uint64_t snapshots;
+	uint64_t left_out;	/* times that came before tracing had gone on behind a snapshot */
 	int *counters;		/* events that count how often it happens */
 	size_t n_counters;
 	char *entries;		/* SYSTEM/NAME of the probe where measured calls begin; or NULL */
@@ -97,7 +98,8 @@ void trigger_stop_measuring(struct trigger *trigger);
  * -errno after a message.
  * triggers_see - records up to @head lie in the data of ring @n: notes what they tell.
  * triggers_due - looks into all rings. NULL, or a trigger that wants a snapshot.
- * triggers_taken - there is one.
+ * triggers_taken - there is one. triggers_leave_out - there is none, for nothing was traced since the
+ * last one.
  * triggers_rearm - those whose time has come are looked for again. Returns in how many ms the next
  * one's comes, at most @most.
  * trigger_is_off - event number @n of the recorder must not be enabled now.
@@ -108,6 +110,7 @@ int triggers_measure(struct recorder *rec);
 void triggers_see(struct recorder *rec, unsigned int n, uint64_t head);
 const struct trigger *triggers_due(struct recorder *rec);
 void triggers_taken(struct recorder *rec);
+void triggers_leave_out(struct recorder *rec);
 double triggers_rearm(struct recorder *rec, double most);
 bool trigger_is_off(const struct recorder *rec, size_t n);
 void triggers_summarize(const struct recorder *rec);
