@@ -32,8 +32,8 @@ static const struct {
 	  "perf rvtrace inject --itrace=i1000il16g makes samples that perf report "
 	  "--branch-history reads" },
 	{ "report", "--tui --gtk ",
-	  "the output is text; perf rvtrace inject makes samples that perf report shows in its "
-	  "browser" },
+	  "the output is text for a pager, or a page (--html); perf rvtrace inject makes samples "
+	  "that perf report shows in its browser" },
 	{ "report", "--header --header-only -I --show-info ", "perf report --no-itrace shows it" },
 	{ "inject", "-b --build-ids --buildid-all --known-build-ids ",
 	  "build ids are copied without being asked for" },
