@@ -13,12 +13,14 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include <zstd.h>
 #include <rvtrace/ctr.h>
 #include <rvtrace/tandem.h>
 #include "model/etrace/assemble.h"
 #include "model/ntrace/assemble.h"
 #include "../unit/random-recording.h"
 #include "../unit/trace-files.h"
+#include "session/index.h"
 
 #define RECORDINGS 12
 #define CTR_META "rvtrace 1\npmu_type = 77\nevent = riscv_ctr//u\n\n[ctr]\n"
@@ -170,6 +172,35 @@ static void keep_recording(struct rvt_perfdata_writer *writer, const char *path,
 	write_seed(to, bytes, len);
 }
 
+/* Its index, as a file and as what is packed in that. */
+static void keep_index(const char *data, const char *name)
+{
+	static char unpacked[1 << 20] = { 1 };
+	const struct rvt_session_options options = {
+		.size = sizeof(options), .symfs = files, .clock = true, .accesses = true,
+		.slice_bytes = 300 };
+	struct rvt_session *session;
+	struct rvt_index *index;
+	char *error, to[64];
+	void *bytes;
+	size_t len;
+
+	if (rvt_session_open(data, &options, &session, &error))
+		fail_msg("%s", error);
+	if (!rvt_index_make(session, NULL, NULL, &index)) {
+		assert_int_equal(rvt_index_pack(index, &bytes, &len), 0);
+		snprintf(to, sizeof(to), "index/%s", name);
+		write_seed(to, bytes, len);
+		len = ZSTD_decompress(unpacked + 1, sizeof(unpacked) - 1, (char *)bytes + 8, len - 8);
+		assert_false(ZSTD_isError(len));
+		snprintf(to, sizeof(to), "index/%s.unpacked", name);
+		write_seed(to, unpacked, len + 1);
+		free(bytes);
+		rvt_index_free(index);
+	}
+	rvt_session_close(session);
+}
+
 static void recordings(void **state)
 {
 	(void)state;
@@ -190,6 +221,8 @@ static void recordings(void **state)
 		snprintf(name, sizeof(name), "%u", seed);
 		keep_recording(f->writer, f->data, name);
 		f->writer = NULL;
+		if (seed)
+			keep_index(f->data, name);
 		assert_int_equal(session_teardown(&made), 0);
 	}
 }

@@ -149,16 +149,17 @@ static uint64_t next_size(const struct cutting *cutting, const struct encoder *e
 			  uint64_t left, uint64_t before)
 {
 	const struct rvt_session *session = cutting->session;
+	const struct rvt_session_slices *slices = session_slices(session);
 	uint64_t size = cutting->size, least = 0;
 
 	if (encoder && session->by_source && !session->options.slice_bytes)
 		least = SLICE_PER_SOURCE * rvt_stream_n_sources(&encoder->params);
-	if (session_slices(session)) {
+	if (!slices) {
+		size = slice_size(session, left, COUNTED_PER_JOB, MAX_COUNTED);
+	} else if (!slices->note) {
 		/* Where lines come out somebody waits for the first: it begins small. */
 		before = before ? 2 * before : (size + FIRST_SLICES - 1) / FIRST_SLICES;
 		size = before < size ? before : size;
-	} else {
-		size = slice_size(session, left, COUNTED_PER_JOB, MAX_COUNTED);
 	}
 	return size < least ? least : size;
 }

@@ -153,7 +153,7 @@ struct stored_places {
 	unsigned int shift;
 	struct rvt_index_place *list;
 	uint32_t *numbers;	/* of those of the index */
-	size_t n;
+	size_t n, n_paths;	/* NULL is none */
 };
 
 static bool is_of_file(const struct rvt_index_place *place)
@@ -179,9 +179,16 @@ static int compare_places(const void *a, const void *b)
 	uint64_t from = is_of_file(x) ? x->file_offset : x->addr;
 	uint64_t other = is_of_file(y) ? y->file_offset : y->addr;
 
-	if (x->path != y->path)
-		return x->path < y->path ? -1 : 1;
-	return (from > other) - (from < other);
+	int order = x->path == y->path ? 0 : !x->path ? -1 : !y->path ? 1 :
+		strcmp(x->path, y->path);
+
+	return order ? order : (from > other) - (from < other);
+}
+
+/* Behind other places: whether it is of another path than the one before it (NULL: none). */
+static bool has_new_path(const struct rvt_index_place *place, const struct rvt_index_place *before)
+{
+	return place->path && (!before || !before->path || strcmp(place->path, before->path));
 }
 
 static bool is_same(const struct rvt_index_place *a, const struct rvt_index_place *b)
@@ -189,61 +196,61 @@ static bool is_same(const struct rvt_index_place *a, const struct rvt_index_plac
 	return !compare_places(&a, &b);
 }
 
-/* Those of a @shift. 0 or -ENOMEM. */
+/* Those of a @shift that are in a segment. 0 or -ENOMEM. */
 static int store_places(const struct rvt_index *index, unsigned int shift,
 			struct stored_places *stored)
 {
-	size_t n = index->n_places;
-	const struct rvt_index_place **order = calloc(n + 1, sizeof(*order));
+	const struct rvt_index_place **order = calloc(index->n_places + 1, sizeof(*order));
+	size_t n = 0;
 
 	*stored = (struct stored_places){ .shift = shift,
-		.list = calloc(n + 1, sizeof(*stored->list)),
-		.numbers = calloc(n + 1, sizeof(*stored->numbers)) };
+		.list = calloc(index->n_places + 1, sizeof(*stored->list)),
+		.numbers = calloc(index->n_places + 1, sizeof(*stored->numbers)) };
 	if (!order || !stored->list || !stored->numbers) {
 		free(order);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < n; i++)
-		order[i] = &index->places[i];
-	qsort(order, n, sizeof(*order), compare_places);
+	for (size_t i = 0; i < index->n_segments; i++)
+		for (size_t k = 0; k < index->segments[i].told.n_places; k++)
+			stored->numbers[index->segments[i].told.places[k]] = 1;
+	for (size_t i = 0; i < index->n_places; i++)
+		if (stored->numbers[i])
+			order[n++] = &index->places[i];
+	if (n)
+		qsort(order, n, sizeof(*order), compare_places);
 	for (size_t i = 0; i < n; i++) {
 		struct rvt_index_place coarse = coarsen(order[i], shift);
+		struct rvt_index_place *last = stored->n ? &stored->list[stored->n - 1] : NULL;
 
-		if (!stored->n || !is_same(&stored->list[stored->n - 1], &coarse))
+		if (!last || !is_same(last, &coarse)) {
+			stored->n_paths += has_new_path(&coarse, last);
 			stored->list[stored->n++] = coarse;
+		}
 		stored->numbers[order[i] - index->places] = stored->n - 1;
 	}
 	free(order);
 	return 0;
 }
 
-static size_t path_number(const struct rvt_index *index, const char *path)
+/* Number 0 is no path. */
+static void put_places(struct bytes *out, const struct stored_places *stored)
 {
-	size_t n = 0;
-
-	while (n < index->n_paths && index->paths[n] != path)
-		n++;
-	return n;	/* .n_paths: NULL */
-}
-
-static void put_places(struct bytes *out, const struct rvt_index *index,
-		       const struct stored_places *stored)
-{
-	const struct rvt_index_place *before = &(struct rvt_index_place){ .path = "" };
-	size_t path = 0;
+	const struct rvt_index_place none = { .path = NULL }, *before = NULL;
+	uint64_t path = 0;
 
 	put(out, stored->shift);
 	if (!stored->shift)
 		return;
-	put(out, index->n_paths);
-	for (size_t i = 0; i < index->n_paths; i++)
-		put_text(out, index->paths[i]);
+	put(out, stored->n_paths);
+	for (size_t i = 0; i < stored->n; i++)
+		if (has_new_path(&stored->list[i], i ? &stored->list[i - 1] : NULL))
+			put_text(out, stored->list[i].path);
 	put(out, stored->n);
 	for (size_t i = 0; i < stored->n; i++) {
 		const struct rvt_index_place *place = &stored->list[i];
 
-		if (place->path != before->path)
-			path = path_number(index, place->path);
+		path += has_new_path(place, before);
+		before = before ? before : &none;
 		put(out, path);
 		put(out, zigzag((int64_t)(place->file_offset - before->file_offset)));
 		put(out, zigzag((int64_t)(place->addr - before->addr)));
@@ -351,7 +358,7 @@ static void put_all(struct bytes *out, const struct rvt_index *index,
 		put(out, zigzag(index->tasks[i].tid));
 		put_text(out, index->tasks[i].comm);
 	}
-	put_places(out, index, places);
+	put_places(out, places);
 	put(out, index->n_segments);
 	for (size_t i = 0; i < index->n_segments; i++)
 		put_segment(out, &index->segments[i], places);
@@ -403,10 +410,10 @@ int rvt_index_pack(const struct rvt_index *index, void **bytes, size_t *len)
 {
 	uint64_t most = index->trace / SHARE > LEAST ? index->trace / SHARE : LEAST;
 
-	for (unsigned int shift = RVT_INDEX_SHIFT;; shift += 2) {
+	for (unsigned int shift = index->shift;; shift += 2) {
 		int err = pack(index, shift <= MAX_SHIFT ? shift : 0, bytes, len);
 
-		if (err || *len <= most || shift > MAX_SHIFT)
+		if (err || *len <= most || !shift || shift > MAX_SHIFT)
 			return err;
 		free(*bytes);
 	}
@@ -487,7 +494,7 @@ static void get_places(struct bytes *in, struct rvt_index *index)
 		in->failed |= path > index->n_paths || array_grow(&index->places, index->n_places);
 		if (in->failed)
 			return;
-		place.path = path < index->n_paths ? index->paths[path] : NULL;
+		place.path = path ? index->paths[path - 1] : NULL;
 		place.file_offset += (uint64_t)get_signed(in);
 		place.addr += (uint64_t)get_signed(in);
 		place.map_start += (uint64_t)get_signed(in);
@@ -601,12 +608,12 @@ static int decompress(const void *bytes, size_t len, struct bytes *payload)
 	return ZSTD_isError(n) || n != size ? -EBADMSG : 0;
 }
 
-int rvt_index_parse(const void *bytes, size_t len, const struct index_key *key,
-		    struct rvt_index **result)
+int rvt_index_read(const void *payload, size_t len, const struct index_key *key,
+		   struct rvt_index **result)
 {
 	struct rvt_index *index = calloc(1, sizeof(*index));
-	struct bytes in = { .at = NULL };
-	int err = index ? decompress(bytes, len, &in) : -ENOMEM;
+	struct bytes in = { .at = (uint8_t *)payload, .room = len };
+	int err = index ? 0 : -ENOMEM;
 
 	if (!err) {
 		get_key(&in, &index->key);
@@ -624,11 +631,22 @@ int rvt_index_parse(const void *bytes, size_t len, const struct index_key *key,
 		if (in.failed || in.n != in.room)
 			err = -EBADMSG;
 	}
-	free(in.at);
 	if (err)
 		rvt_index_free(index);
 	else
 		*result = index;
+	return err;
+}
+
+int rvt_index_parse(const void *bytes, size_t len, const struct index_key *key,
+		    struct rvt_index **result)
+{
+	struct bytes payload = { .at = NULL };
+	int err = decompress(bytes, len, &payload);
+
+	if (!err)
+		err = rvt_index_read(payload.at, payload.room, key, result);
+	free(payload.at);
 	return err;
 }
 

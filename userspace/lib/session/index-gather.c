@@ -177,6 +177,7 @@ static int place_id(struct index_names *names, struct rvt_space *space, uint64_t
 	struct rvt_location location = { .path = NULL };
 	struct rvt_index *index = names->index;
 	struct index_name key, *name;
+	struct rvt_index_place place;
 	uint64_t into;
 	bool new;
 
@@ -192,13 +193,18 @@ static int place_id(struct index_names *names, struct rvt_space *space, uint64_t
 	if (find_name(&names->places, &key, compare_addresses, index->n_places, &name, &new))
 		return -ENOMEM;
 	*id = name->id;
-	if (!new)
-		return 0;
-	if (array_grow(&index->places, index->n_places))
-		return -ENOMEM;
-	index->places[index->n_places++] = (struct rvt_index_place){
+	place = (struct rvt_index_place){
 		.path = location.path, .file_offset = location.file_offset - into,
 		.addr = addr - into, .map_start = location.map_start };
+	if (!new) {
+		/* whoever comes first */
+		if (place.addr < index->places[*id].addr)
+			index->places[*id] = place;
+		return 0;
+	}
+	if (array_grow(&index->places, index->n_places))
+		return -ENOMEM;
+	index->places[index->n_places++] = place;
 	return 0;
 }
 

@@ -20,6 +20,7 @@ struct made {
 	/* where the next one begins */
 	uint64_t from;
 	size_t record;
+	struct joint_point entry;	/* before that, for a round */
 	bool done;
 	/* two in one: the next one ends here */
 	uint64_t joined_to;	/* 0: anywhere */
@@ -216,7 +217,11 @@ static int add_spans(struct maker *maker, unsigned int number, struct span **spa
 	if (made->done || !buffer->n_records)
 		return 0;
 	span.done = span.from ? span.from - buffer->records[span.record].offset : 0;
-	span.entry = made->n ? &made->segments[made->n - 1].exit : NULL;
+	if (made->n) {
+		/* the segments move when there are more */
+		made->entry = made->segments[made->n - 1].exit;
+		span.entry = &made->entry;
+	}
 	if (made->joined_to) {
 		span.to = made->joined_to;
 		span.end_record = made->joined_record;
@@ -274,17 +279,49 @@ static int run_rounds(struct maker *maker)
 
 /* ---- all of it ---- */
 
-static int compare_ids(const void *a, const void *b)
+static int compare_tasks(const void *a, const void *b)
 {
-	const uint32_t *x = a, *y = b;
+	const struct rvt_index_task *x = *(struct rvt_index_task *const *)a;
+	const struct rvt_index_task *y = *(struct rvt_index_task *const *)b;
 
-	return (*x > *y) - (*x < *y);
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return strcmp(x->comm, y->comm);
 }
 
-static void sort_ids(const uint32_t *ids, size_t n)
+/* Tasks get their numbers by what they are, not by which thread saw them first. */
+static int sort_tasks(struct rvt_index *index)
 {
-	if (n)
-		qsort((void *)ids, n, sizeof(*ids), compare_ids);
+	struct rvt_index_task *tasks = calloc(index->n_tasks + 1, sizeof(*tasks));
+	const struct rvt_index_task **order = calloc(index->n_tasks + 1, sizeof(*order));
+	uint32_t *numbers = calloc(index->n_tasks + 1, sizeof(*numbers));
+	int err = tasks && order && numbers ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < index->n_tasks && !err; i++)
+		order[i] = &index->tasks[i];
+	if (index->n_tasks && !err)
+		qsort(order, index->n_tasks, sizeof(*order), compare_tasks);
+	for (size_t i = 0; i < index->n_tasks && !err; i++) {
+		tasks[i] = *order[i];
+		numbers[order[i] - index->tasks] = i;
+	}
+	for (size_t i = 0; i < index->n_segments && !err; i++) {
+		uint32_t *list = (uint32_t *)index->segments[i].told.tasks;
+
+		for (size_t k = 0; k < index->segments[i].told.n_tasks; k++)
+			list[k] = numbers[list[k]];
+	}
+	free(order);
+	free(numbers);
+	if (err) {
+		free(tasks);
+		return err;
+	}
+	free(index->tasks);
+	index->tasks = tasks;
+	return 0;
 }
 
 /* Takes over what was made. */
@@ -301,8 +338,6 @@ static int collect(struct maker *maker)
 			if (err)
 				break;
 			index->segments[index->n_segments++] = made->segments[k];
-			sort_ids(made->segments[k].told.tasks, made->segments[k].told.n_tasks);
-			sort_ids(made->segments[k].told.places, made->segments[k].told.n_places);
 			memset(&made->segments[k].told, 0, sizeof(made->segments[k].told));
 			/* its warning is due each time */
 			index->segments[index->n_segments - 1].told.always |=
@@ -341,6 +376,8 @@ static int make(struct maker *maker)
 		err = run_rounds(maker);
 	if (!err)
 		err = collect(maker);
+	if (!err)
+		err = sort_tasks(index);
 	if (!err)
 		err = collect_missing(session, index);
 	for (size_t i = 0; i < session->n_buffers && maker->buffers; i++) {

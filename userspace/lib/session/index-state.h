@@ -55,9 +55,11 @@ struct index_choice {
 /* index.c: 0 or -errno. */
 int rvt_index_key(const struct rvt_session *session, struct index_key *key);
 /*
- * index-file.c: the index in a file's bytes. @key: what it must have; NULL: any. 0, -EBADMSG, -ESTALE
- * (another key), -ENOMEM.
+ * index-file.c: the index in a file's bytes, or in what is packed in them. @key: what it must have;
+ * NULL: any. 0, -EBADMSG, -ESTALE (another key), -ENOMEM.
  */
+int rvt_index_read(const void *payload, size_t len, const struct index_key *key,
+		   struct rvt_index **index);
 int rvt_index_parse(const void *bytes, size_t len, const struct index_key *key,
 		    struct rvt_index **index);
 /* index-choose.c: @choice may be NULL. */
