@@ -126,6 +126,23 @@ fleet found in
 is "the same as at its place" "$(grep -v '^path' found/counts | sha256sum)" \
 	"$(grep -v '^path' stored/counts | sha256sum)"
 
+# ---- kernels that KASLR moved ----
+
+mkdir kernels
+for i in 0 2 6; do
+	"$TOP/build/host/rvt-recording" kernels/k$i.data '[kernel.kallsyms]' 0 prog 3000 kernel \
+		shift=$(printf '0x%x' $((0xffffffff00000000 + i * 0x100000))) build-id=0011223344556677889900112233445566778899
+done
+fleet kernel kernels
+one=$("$rv" profile -f counts -i kernels/k0.data | awk '$1 == "ran" { print $2 }')
+is "three kernels of one build at three places are one" \
+	"[kernel.kallsyms] 0011223344556677889900112233445566778899 $((3 * one))" \
+	"$(awk '$1 == "file" || $1 == "build-id" || $1 == "ran" { print $2 }' kernel/counts | paste -sd ' ')"
+is "its addresses are those that it was linked to" "ffffffff80001" \
+	"$(awk '$1 == "F" { print substr($2, 1, 13) }' kernel/counts | sort -u | head -n 1)"
+is "each line of code ran three times as often" "$("$rv" profile -f counts -i kernels/k2.data | awk '/^[FB]/ { $4 *= 3; print }' | sha256sum)" \
+	"$(grep '^[FB]' kernel/counts | sha256sum)"
+
 # ---- MPI ----
 
 if ! command -v mpicc >/dev/null || ! command -v mpirun >/dev/null; then

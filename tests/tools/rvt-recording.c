@@ -4,7 +4,9 @@
  * code of a random program, and OUT, an N-Trace recording of a task COMM that runs it: STEPS
  * instructions on each of two cpus, for two milliseconds. The task has mapped PATH from the offset
  * PGOFF on, which should have the same bytes there. sifive: in that dialect, with marks; shift=BYTES:
- * the program lies so much higher; build-id=HEX: of PATH; pieces=N: the steps in N pieces of trace.
+ * the program lies so much higher; build-id=HEX: of PATH; pieces=N: the steps in N pieces of trace;
+ * kernel: the program is PATH, a kernel, of whose code the recording has a copy, and the symbols _start
+ * (4096 bytes before it) and begin.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +23,7 @@
 
 /* What follows PATH and STEPS. */
 struct options {
-	bool sifive;
+	bool sifive, kernel;
 	uint64_t shift;
 	const char *build_id;
 	unsigned int pieces;
@@ -61,6 +63,8 @@ static bool parse_options(struct options *options, char **words)
 	for (; *words; words++) {
 		if (!strcmp(*words, "sifive"))
 			options->sifive = true;
+		else if (!strcmp(*words, "kernel"))
+			options->kernel = true;
 		else if (!strncmp(*words, "shift=", 6))
 			options->shift = strtoull(*words + 6, NULL, 0);
 		else if (!strncmp(*words, "build-id=", 9))
@@ -83,6 +87,33 @@ static int put_build_id(struct fixture *f, const char *path, const char *hex)
 	return rvt_perfdata_add_build_id(f->writer, path, id, len, PERF_RECORD_MISC_USER);
 }
 
+static int put_feature(struct fixture *f, unsigned int bit, void *blob, size_t len)
+{
+	int err = rvt_perfdata_add_feature(f->writer, bit, blob, len);
+
+	free(blob);
+	return err;
+}
+
+static int put_kernel(struct fixture *f, const char *name, uint64_t shift)
+{
+	const struct rvt_code code = {
+		.addr = HART_BASE + shift, .len = HART_BYTES, .kind = RVT_CODE_KERNEL,
+		.name = name, .bytes = hart_code(f->harts[0]),
+	};
+	char symbols[80];
+	size_t len;
+	void *blob;
+
+	snprintf(symbols, sizeof(symbols), "%llx T _start\n%llx T begin\n",
+		 HART_BASE + shift - 4096ull, HART_BASE + shift + 0ull);
+	if (rvt_code_pack(&code, 1, &blob, &len) ||
+	    put_feature(f, RVT_FEAT_RVTRACE_CODE, blob, len) ||
+	    rvt_text_pack(symbols, strlen(symbols), &blob, &len))
+		return -1;
+	return put_feature(f, RVT_FEAT_RVTRACE_KALLSYMS, blob, len);
+}
+
 int main(int argc, char **argv)
 {
 	struct options options;
@@ -92,7 +123,7 @@ int main(int argc, char **argv)
 
 	if (argc < 6 || !parse_options(&options, argv + 6)) {
 		fputs("usage: rvt-recording OUT PATH PGOFF COMM STEPS [sifive] [shift=BYTES]"
-		      " [build-id=HEX] [pieces=N]\n", stderr);
+		      " [build-id=HEX] [pieces=N] [kernel]\n", stderr);
 		return 2;
 	}
 	steps = strtoul(argv[5], NULL, 0);
@@ -101,7 +132,8 @@ int main(int argc, char **argv)
 	f->sifive = options.sifive;
 	begin_recording(f, true, true);
 	put_comm(f, PID, f->ticks * TICK_NS, false, argv[4]);
-	put_mapping(f, argv[2], strtoull(argv[3], NULL, 0), options.shift);
+	if (!options.kernel)
+		put_mapping(f, argv[2], strtoull(argv[3], NULL, 0), options.shift);
 	f->ticks += 2;
 	for (unsigned int i = 0; i < CPUS * options.pieces; i++) {
 		f->cpus[i % CPUS].shift = options.shift;
@@ -109,7 +141,8 @@ int main(int argc, char **argv)
 		f->ticks += MS;
 		put_aux(f, i % CPUS, PID, 0);
 	}
-	if ((options.build_id && put_build_id(f, argv[2], options.build_id)) ||
+	if ((options.kernel && put_kernel(f, argv[2], options.shift)) ||
+	    (options.build_id && put_build_id(f, argv[2], options.build_id)) ||
 	    rvt_perfdata_finish(f->writer) || rename(f->data, argv[1]) || write_program(f, argv[1])) {
 		perror(argv[1]);
 		return 2;

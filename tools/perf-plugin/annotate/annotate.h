@@ -29,7 +29,7 @@ struct code_caller {
 struct code_function {
 	/* .dso: without directories; first, key of the tree */
 	const char *name, *linkage, *dso;
-	uint64_t vaddr;		/* of its beginning, in the ELF file; in the kernel, the address */
+	uint64_t vaddr;		/* of its beginning, in the ELF file (see struct place) */
 	const char *path;	/* of the ELF file; NULL: none */
 	bool kernel;
 	uint64_t size;		/* bytes */

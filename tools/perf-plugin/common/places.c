@@ -15,6 +15,9 @@
 
 #define SLOTS 16384
 #define UNKNOWN "[unknown]"
+#define KERNEL "[kernel.kallsyms]"
+/* Where Linux for RV64 is linked to: its symbol _start (KERNEL_LINK_ADDR). */
+#define KERNEL_LINKED UINT64_C(0xffffffff80000000)
 
 /*
  * Several threads may have places of one session, whose symbols are read when they are first asked
@@ -32,6 +35,8 @@ struct places {
 	struct rvt_session *session;
 	void *names;	/* tsearch tree of strings */
 	const char *last_kept;	/* one of them, or NULL */
+	uint64_t kernel_moved;	/* so much higher it runs than it is linked to, if .knows_kernel */
+	bool knows_kernel;
 	struct slot slots[SLOTS];
 };
 
@@ -109,6 +114,20 @@ static const char *written_name(struct places *places, const char *name)
 	return kept;
 }
 
+/* Of kernels that are the same build each may have another place (KASLR). */
+static uint64_t kernel_moved(struct places *places)
+{
+	uint64_t start, offset, size;
+
+	if (places->knows_kernel)
+		return places->kernel_moved;
+	places->knows_kernel = true;
+	if (rvt_symbols_lookup(rvt_session_symbols(places->session), KERNEL, "_start", &start,
+			       &offset, &size) && start >= KERNEL_LINKED)
+		places->kernel_moved = start - KERNEL_LINKED;
+	return places->kernel_moved;
+}
+
 /* @location.path NULL: nothing is mapped there. */
 static void name_place(struct places *places, struct rvt_location location, uint64_t addr,
 		       struct place *place)
@@ -120,9 +139,11 @@ static void name_place(struct places *places, struct rvt_location location, uint
 		/* the kernel's code may be missing while its symbols are there */
 		if ((int64_t)addr >= 0)
 			return;
-		location.path = "[kernel.kallsyms]";
+		location.path = KERNEL;
 	}
 	place->dso = dso_name(places, location.path);
+	if (!strcmp(location.path, KERNEL))
+		place->vaddr = addr - kernel_moved(places);
 	if (rvt_symbols_address(rvt_session_symbols(places->session), &location, &place->vaddr,
 				&place->bases))
 		place->path = location.path;
