@@ -309,9 +309,11 @@ static int begin_output(struct recorder *rec)
 	int err;
 
 	if (options->switch_output) {
-		path = rec->output_name = record_output_name(rec);
-		if (!path)
+		rec->output_name = record_output_name(rec);
+		if (!rec->output_name)
 			return -ENOMEM;
+		if (!options->profile)
+			path = rec->output_name;
 		record_note_output(rec);
 	}
 	err = options->profile ? live_open(rec) : 0;
