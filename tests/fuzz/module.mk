@@ -79,7 +79,7 @@ fuzz:
 .PHONY: fuzz
 
 ## make fuzz-memory TIME=60  the same with MemorySanitizer: targets that no other library reads anything for
-MEMORY_TARGETS := ntrace ntrace-rc7 ntrace-sifive ntrace-ctte coresight etrace etrace-029 etrace-205 params tandem ctr rsp
+MEMORY_TARGETS := ntrace ntrace-rc7 ntrace-sifive ntrace-ctte coresight etrace etrace-029 etrace-205 etrace-esp32 params tandem ctr rsp
 fuzz-memory:
 	@tools/setup-host clang libclang-rt-dev
 	@$(MAKE) --no-print-directory fuzz-programs

@@ -190,6 +190,8 @@ void random_dump(struct fixture *f, uint64_t seed, bool damage)
 
 	random_seed(&m.r, seed);
 	f->etrace = random_one_in(&m.r, 2);
+	f->sifive = !f->etrace && seed % 5 == 3;
+	f->ctte = !f->etrace && seed % 5 == 4;
 	/* what is no number of bytes shifts what comes behind it */
 	f->src_bits = random_one_in(&m.r, 3) ? 1 + random_below(&m.r, 12) : 8;
 	f->framed = random_one_in(&m.r, 4);

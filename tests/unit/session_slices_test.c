@@ -661,6 +661,29 @@ static void test_overlapping(void **state)
 	free(slices);
 }
 
+/*
+ * CTTE says in the beginning that it predicts branches, its parameters do not: several threads
+ * decode it all the same.
+ */
+static void test_configured(void **state)
+{
+	struct rvt_session_totals stats;
+	struct fixture *f;
+
+	(void)state;
+	session_setup((void **)&f);
+	f->ctte = true;
+	begin_recording(f, true, true);
+	put_mmap(f, 10, 0, f->programs[0]);
+	for (int i = 0; i < 20; i++) {
+		run_program(f, 0, 10, 0);
+		put_aux(f, 0, 10, 0);
+	}
+	read_stored(f, false, &stats);
+	assert_true(check_slices_of(f, false, false, false, false, 450) > 20);
+	session_teardown((void **)&f);
+}
+
 int main(void)
 {
 	/*
@@ -680,6 +703,7 @@ int main(void)
 		cmocka_unit_test(test_uncounted),
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_overlapping),
+		cmocka_unit_test(test_configured),
 		{ "whole recordings", random_recordings_test, NULL, NULL, &whole },
 		{ "damaged recordings", random_recordings_test, NULL, NULL, &damaged },
 		{ "shared sinks", random_recordings_test, NULL, NULL, &shared },

@@ -31,6 +31,14 @@ struct rvt_protocol_ops {
 	bool (*slice_carries)(const struct rvt_stream *stream);
 	ssize_t (*boundary)(const struct rvt_params *params, const void *bytes, size_t len);
 	/*
+	 * Of a stream that says itself what parameters may say, but does not repeat it: .head changes
+	 * *@params, which are the stream's, to what its beginning, @bytes, says. .expect, of a slice:
+	 * that is how slices end, unless .slice_carries, and how all but the first begin. May be
+	 * NULL, both.
+	 */
+	void (*head)(struct rvt_params *params, const void *bytes, size_t len);
+	void (*expect)(struct rvt_stream *stream, const struct rvt_params *params);
+	/*
 	 * Returns how many of the bytes are one message, if one begins there, or idle; at least 1.
 	 * @len > 0.
 	 */
@@ -100,6 +108,9 @@ static inline void rvt_stream_count_rest(const struct rvt_stream_stats *from,
 int rvt_stream_feed_message(struct rvt_stream *stream, const void *bytes, size_t len,
 			    uint64_t offset, bool *more);
 int rvt_stream_step(struct rvt_stream *stream, bool *more);
+/* stream.c: as .head and .expect; the latter after rvt_stream_slice(). False: there are none. */
+bool rvt_stream_head(struct rvt_params *params, const void *bytes, size_t len);
+void rvt_stream_expect(struct rvt_stream *stream, const struct rvt_params *params);
 
 extern const struct rvt_protocol_ops rvt_ntrace_protocol;	/* ntrace/decoder.c */
 extern const struct rvt_protocol_ops rvt_etrace_protocol;	/* etrace/decoder.c */

@@ -210,6 +210,22 @@ ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, 
 	return protocol->boundary ? protocol->boundary(params, bytes, len) : -1;
 }
 
+bool rvt_stream_head(struct rvt_params *params, const void *bytes, size_t len)
+{
+	const struct rvt_protocol_ops *protocol = find_reader(params);
+
+	if (!protocol || !protocol->head)
+		return false;
+	protocol->head(params, bytes, len);
+	return true;
+}
+
+void rvt_stream_expect(struct rvt_stream *stream, const struct rvt_params *params)
+{
+	if (stream->protocol->expect)
+		stream->protocol->expect(stream, params);
+}
+
 size_t rvt_stream_message(const struct rvt_params *params, const void *bytes, size_t len)
 {
 	const struct rvt_protocol_ops *protocol;

@@ -8,7 +8,7 @@
 
 accesses_min=1000000
 workload accesses
-program="./accesses 100 awk 'BEGIN { for (i = 0; i < 100000; i++) { s += i * i; a[i % 1000] = s } print s }'"
+program="./accesses 100 awk 'BEGIN { for (i = 0; i < 40000; i++) { s += i * i; a[i % 1000] = s } print s }'"
 data_trace both "$all" "$program"
 check "what the emulator did is what the program saw" truth_as_seen
 data_trace no-value "$no_value" "$program" 'options = data_no_value'

@@ -100,6 +100,12 @@ static inline bool rvt_ntrace_predicts(const struct rvt_ntrace_source *s)
 	return s->ctte && s->ctte->predicts && s->mode != RVT_MODE_BTM;
 }
 
+/* What a stream of CTTE says itself, in a Configuration message. */
+struct rvt_ntrace_ctte_config {
+	bool predicts;			/* branches */
+	bool xor;			/* addresses of data messages */
+};
+
 struct rvt_ntrace_decoder {
 	struct rvt_stream stream;
 	struct rvt_params params;
@@ -116,6 +122,7 @@ struct rvt_ntrace_decoder {
 
 	/* A whole stream is a slice from 0 to UINT64_MAX. */
 	uint64_t slice_from, slice_to;
+	struct rvt_ntrace_ctte_config begins, ends;	/* how slices do; the first as .params say */
 	unsigned int n_active;		/* sources in progress */
 	bool done;
 	struct rvt_ntrace_source *recent; /* whose message may be replayed next; or NULL */
@@ -162,6 +169,11 @@ void rvt_ntrace_predict(struct rvt_ntrace_source *s, struct rvt_order *order);
 /* A branch must be predicted, and cannot be. */
 #define RVT_NTRACE_NOT_PREDICTABLE \
 	"what the branch predictor holds is not known until tracing begins"
+
+/* What parameters say. */
+struct rvt_ntrace_ctte_config rvt_ntrace_ctte_config(const struct rvt_params *params);
+/* As struct rvt_protocol_ops has it. */
+void rvt_ntrace_ctte_head(struct rvt_params *params, const void *bytes, size_t len);
 
 /* ---- its messages and synchronisation (decoder-ctte.c) ---- */
 

@@ -437,7 +437,7 @@ static struct rvt_ntrace_source *source(struct rvt_ntrace_decoder *d,
 		rvt_ntrace_check(d, -ENOMEM);
 		return NULL;
 	}
-	s->data.xor = d->params.data_address == RVT_DATA_ADDRESS_XOR;
+	s->data.xor = d->begins.xor;
 	s->mode = d->params.mode;
 	s->mode_settled = s->mode != RVT_MODE_AUTO;
 	/* A source that begins behind the slice is all the next one's. */
@@ -562,6 +562,7 @@ static int decoder_create(const struct rvt_params *params, const struct rvt_stre
 	d->params = *params;
 	d->ops = *ops;
 	d->run_flags = run_flags(params);
+	d->begins = d->ends = rvt_ntrace_ctte_config(params);
 	d->slice_to = UINT64_MAX;
 	d->n_sources = 1u << params->src_bits;
 	d->sources = calloc(d->n_sources, sizeof(d->sources[0]));
@@ -693,15 +694,26 @@ static bool decoder_slice_done(const struct rvt_stream *stream)
 static bool decoder_slice_carries(const struct rvt_stream *stream)
 {
 	const struct rvt_ntrace_decoder *d = (const struct rvt_ntrace_decoder *)stream;
-	const bool predicts = d->params.options & RVT_OPT_BRANCH_PREDICTION;
-	const bool xor = d->params.data_address == RVT_DATA_ADDRESS_XOR;
+	/* one that has no messages yet is as when the slice began */
+	bool carries = d->n_sources == 1 && !d->sources[0] &&
+		       (d->begins.predicts != d->ends.predicts || d->begins.xor != d->ends.xor);
 
-	for (unsigned int i = 0; i < d->n_sources; i++)
-		if (d->sources[i] && d->sources[i]->ctte &&
-		    (d->sources[i]->ctte->predicts != predicts ||
-		     (d->ops.accesses && d->sources[i]->data.xor != xor)))
-			return true;
-	return false;
+	for (unsigned int i = 0; i < d->n_sources && !carries; i++)
+		carries = d->sources[i] && d->sources[i]->ctte &&
+			  (d->sources[i]->ctte->predicts != d->ends.predicts ||
+			   (d->ops.accesses && d->sources[i]->data.xor != d->ends.xor));
+	return carries;
+}
+
+static void decoder_expect(struct rvt_stream *stream, const struct rvt_params *params)
+{
+	struct rvt_ntrace_decoder *d = (struct rvt_ntrace_decoder *)stream;
+
+	if (d->params.src_bits)
+		return;
+	d->ends = rvt_ntrace_ctte_config(params);
+	if (d->slice_from)
+		d->begins = d->ends;
 }
 
 /* A byte with both MSEO bits ends a message, or is idle: in either case one may begin behind it. */
@@ -746,6 +758,8 @@ const struct rvt_protocol_ops rvt_ntrace_protocol = {
 	.slice_done = decoder_slice_done,
 	.slice_carries = decoder_slice_carries,
 	.boundary = decoder_boundary,
+	.head = rvt_ntrace_ctte_head,
+	.expect = decoder_expect,
 	.message = decoder_piece,
 	.update_stats = decoder_update_stats,
 };

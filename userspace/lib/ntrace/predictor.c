@@ -23,7 +23,7 @@ int rvt_ntrace_ctte_create(struct rvt_ntrace_decoder *d, struct rvt_ntrace_sourc
 	s->ctte = calloc(1, sizeof(*s->ctte));
 	if (!s->ctte)
 		return -ENOMEM;
-	s->ctte->predicts = d->params.options & RVT_OPT_BRANCH_PREDICTION;
+	s->ctte->predicts = d->begins.predicts;
 	rvt_ntrace_jump_cache_clear(&s->ctte->cache);
 	return 0;
 }
@@ -127,4 +127,38 @@ void rvt_ntrace_ctte_note(struct rvt_ntrace_ctte *ctte, const struct rvt_ntrace_
 	default:
 		break;
 	}
+}
+
+/* ---- before decoding ---- */
+
+struct rvt_ntrace_ctte_config rvt_ntrace_ctte_config(const struct rvt_params *params)
+{
+	return (struct rvt_ntrace_ctte_config){
+		.predicts = params->options & RVT_OPT_BRANCH_PREDICTION,
+		.xor = params->data_address == RVT_DATA_ADDRESS_XOR,
+	};
+}
+
+/* Where there are several sources each would say it for itself. */
+void rvt_ntrace_ctte_head(struct rvt_params *params, const void *bytes, size_t len)
+{
+	struct rvt_ntrace_ctte ctte = { .predicts = params->options & RVT_OPT_BRANCH_PREDICTION };
+	struct rvt_ntrace_reader reader;
+	enum rvt_ntrace_read read;
+	struct rvt_ntrace_msg msg;
+
+	if (params->dialect != RVT_DIALECT_NTRACE_CTTE || params->src_bits ||
+	    rvt_ntrace_reader_init(&reader, params))
+		return;
+	rvt_ntrace_reader_feed(&reader, bytes, len, 0);
+	while ((read = rvt_ntrace_reader_next(&reader, &msg)) != RVT_NTRACE_READ_MORE) {
+		if (read != RVT_NTRACE_READ_MESSAGE)
+			continue;
+		rvt_ntrace_ctte_note(&ctte, &msg);
+		if (msg.field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_CONFIGURATION)
+			params->data_address = msg.field[RVT_NTRACE_F_ENAB] & RVT_NTRACE_ENAB_DATA_XOR ?
+					       RVT_DATA_ADDRESS_XOR : RVT_DATA_ADDRESS_FULL;
+	}
+	params->options &= ~(unsigned int)RVT_OPT_BRANCH_PREDICTION;
+	params->options |= ctte.predicts ? RVT_OPT_BRANCH_PREDICTION : 0;
 }

@@ -226,6 +226,8 @@ static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **resu
 		err = rvt_stream_create(&decoder->params, &ops, &decoder->stream);
 		if (!err && slice)
 			err = rvt_stream_slice(decoder->stream, slice->from, slice->to);
+		if (!err && slice && buffer->expects)
+			rvt_stream_expect(decoder->stream, &buffer->expected);
 		if (err) {
 			rvt_stream_destroy(decoder->stream);
 			free(decoder);

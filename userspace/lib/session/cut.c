@@ -4,6 +4,7 @@
 #include "util/array.h"
 #include "slice.h"
 #include "state.h"
+#include "stream-ops.h"
 
 #define SLICES_PER_JOB 8
 #define FIRST_SLICES 32	/* of the usual size */
@@ -16,6 +17,8 @@
 #define MAX_COUNTED (16ull << 20)
 /* How far a message boundary is looked for. */
 #define MAX_SEARCH (1ull << 20)
+/* How far a stream is looked at for what it says of itself. */
+#define MAX_HEAD (64ull << 10)
 
 struct cutting {
 	struct rvt_session *session;
@@ -104,6 +107,20 @@ static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encod
 	return at > 0 ? offset + at : 0;
 }
 
+/* What the beginning of the buffer says that slices cannot know. */
+static void read_head(struct buffer *buffer, const struct encoder *encoder)
+{
+	const struct chunk *chunk = rvt_buffer_chunk(buffer, buffer->records[0].offset);
+	const uint8_t *bytes = chunk ? rvt_buffer_bytes(buffer, chunk) : NULL;
+	uint64_t skip = chunk ? buffer->records[0].offset - chunk->offset : 0, len;
+
+	if (!bytes)
+		return;
+	len = chunk->len - skip < MAX_HEAD ? chunk->len - skip : MAX_HEAD;
+	buffer->expected = encoder->params;
+	buffer->expects = rvt_stream_head(&buffer->expected, bytes + skip, len);
+}
+
 /* When what lies @done bytes into record @n happened, as if trace came evenly. */
 static uint64_t time_of(const struct rvt_aux *records, size_t n, uint64_t done)
 {
@@ -179,6 +196,8 @@ static int cut_span(struct cutting *cutting, const struct span *span)
 	uint64_t passed = 0, wanted = span->done + step;
 	int err = 0;
 
+	if (encoder)
+		read_head(buffer, encoder);
 	for (size_t i = span->record;
 	     encoder && i <= span->end_record && i < buffer->n_records && !err; i++) {
 		uint64_t end = passed + buffer->records[i].size;

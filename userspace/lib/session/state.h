@@ -130,6 +130,8 @@ struct buffer {
 	struct rvt_aux *records;
 	size_t n_records;
 	bool skipped;		/* it is in another share of the recording */
+	struct rvt_params expected;	/* of its slices: rvt_stream_expect() */
+	bool expects;			/* .expected holds */
 	/* live.c */
 	uint64_t received;	/* AUX data up to here has come */
 	bool running;		/* a task that is traced into it, since .switched; false: none */
