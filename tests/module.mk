@@ -30,7 +30,7 @@ THREAD_TESTS := $(filter %/session_test %/session_slices_test %/session_records_
 unit-variants:
 	@tools/setup-host clang libclang-rt-dev
 	@$(MAKE) --no-print-directory all unit-programs-clang $(THREAD_TESTS)
-	@tests/run $(patsubst tests/unit/%.c,$(B)/clang/unit/%,$(UNIT_SRC))
+	@RVT_CASES_PERCENT=20 tests/run $(patsubst tests/unit/%.c,$(B)/clang/unit/%,$(UNIT_SRC))
 	@TSAN_OPTIONS=halt_on_error=1 tests/run $(THREAD_TESTS)
 .PHONY: unit-variants
 

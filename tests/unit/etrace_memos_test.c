@@ -15,6 +15,7 @@
 #include <rvtrace/image.h>
 #include <rvtrace/stream.h>
 #include "flow/memo/memos.h"
+#include "property.h"
 #include "random-hart.h"
 #include "rv-asm.h"
 
@@ -396,10 +397,11 @@ static void free_trip(struct trip *t)
 
 static void test_again_and_again(void **state)
 {
+	const uint64_t cases = property_share(200);
 	unsigned int groups = 0;
 
 	(void)state;
-	for (uint64_t seed = 1; seed <= 200; seed++) {
+	for (uint64_t seed = 1; seed <= cases; seed++) {
 		struct trip *t = make_trip(seed);
 
 		for (unsigned int way = 0; way < 3; way++) {
@@ -410,13 +412,15 @@ static void test_again_and_again(void **state)
 		}
 		free_trip(t);
 	}
-	assert_true(groups > 1000);
+	assert_true(groups > 5 * cases);
 }
 
 static void test_wrong_predictions(void **state)
 {
+	const uint64_t cases = property_share(60);
+
 	(void)state;
-	for (uint64_t seed = 201; seed <= 260; seed++) {
+	for (uint64_t seed = 201; seed < 201 + cases; seed++) {
 		struct trip *t = make_trip(seed);
 
 		t->counts = true;
@@ -440,10 +444,11 @@ static void damage(struct trip *t)
 /* What contradicts itself or the program is no memo. */
 static void test_damaged(void **state)
 {
+	const uint64_t cases = property_share(60);
 	uint64_t errors = 0;
 
 	(void)state;
-	for (uint64_t seed = 401; seed <= 460; seed++) {
+	for (uint64_t seed = 401; seed < 401 + cases; seed++) {
 		struct trip *t = make_trip(seed);
 
 		for (unsigned int i = 0; i < BAD_BITS; i++)
@@ -457,18 +462,20 @@ static void test_damaged(void **state)
 		}
 		free_trip(t);
 	}
-	assert_true(errors > 60);
+	assert_true(errors > cases);
 }
 
 /* Amid what is known. */
 static void test_cut_anywhere(void **state)
 {
+	const size_t cuts = property_share(CUTS);
+
 	(void)state;
 	for (uint64_t seed = 101; seed <= 104; seed++) {
 		struct trip *t = make_trip(seed);
 
 		t->counts = true;
-		for (size_t i = 0; i < CUTS; i++) {
+		for (size_t i = 0; i < cuts; i++) {
 			const size_t cut = (TIMES - 1) * t->len + t->len / 4 + i;
 
 			decode(t, cut);

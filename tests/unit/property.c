@@ -20,6 +20,17 @@ uint64_t property_setting(const char *name, uint64_t otherwise)
 	return value ? strtoull(value, NULL, 0) : otherwise;
 }
 
+uint64_t property_share(uint64_t n)
+{
+	const uint64_t percent = property_setting("RVT_CASES_PERCENT", 100);
+	const uint64_t share = n * percent / 100 ?: 1;
+
+	if (share != n)
+		print_message("RVT_CASES_PERCENT=%" PRIu64 ": %" PRIu64 " cases, not %" PRIu64 "\n",
+			      percent, share, n);
+	return share;
+}
+
 /* What property_main() was called with: cmocka's tests have no argument of their own. */
 static struct {
 	property_check check;

@@ -18,6 +18,11 @@
 /* ---- seeds and random numbers ---- */
 
 uint64_t property_setting(const char *name, uint64_t otherwise);
+/*
+ * Of the @n cases of a test that takes long: RVT_CASES_PERCENT (100) per cent of them, at least one.
+ * Prints how many are left out.
+ */
+uint64_t property_share(uint64_t n);
 
 enum property_kind {
 	CHECK_ALL,	/* what is decoded is what was executed */
