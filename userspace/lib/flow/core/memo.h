@@ -149,11 +149,8 @@ struct rvt_memos {
 	uint32_t stack_hash;
 	struct rvt_flow_stats before;
 	struct rvt_stack_delta returns;
-
-	union {
-		struct rvt_memo_effects effects;
-		uint32_t effects_words[1 + RVT_MEMO_EFFECTS];
-	};
+	/* a struct rvt_memo_effects: rvt_memo_recorded_effects() */
+	_Alignas(struct rvt_memo_effects) uint8_t effects[4 * (1 + RVT_MEMO_EFFECTS)];
 
 	/* of memo number 0 */
 	const struct rvt_segment_path *transient_end;
@@ -198,6 +195,12 @@ static inline uint32_t *rvt_memo_body(struct rvt_memo_path *path)
 static inline struct rvt_memo_effects *rvt_memo_effects_in(struct rvt_memo_path *path)
 {
 	return (struct rvt_memo_effects *)(rvt_memo_body(path) + path->n_words);
+}
+
+/* Of the memo that is being recorded. */
+static inline struct rvt_memo_effects *rvt_memo_recorded_effects(struct rvt_memos *memos)
+{
+	return (struct rvt_memo_effects *)memos->effects;
 }
 
 /*

@@ -79,7 +79,7 @@ static bool add_run(struct finder *f, const struct rvt_run *run, uint64_t next)
 
 bool rvt_memos_find_effects(struct rvt_flow *flow, uint64_t to, uint16_t own)
 {
-	struct rvt_memo_effects *effects = &flow->base.memos->effects;
+	struct rvt_memo_effects *effects = rvt_memo_recorded_effects(flow->base.memos);
 	const struct rvt_body *body = &flow->body;
 	struct finder f = {
 		.predictions = &flow->base.predictions, .effects = effects,

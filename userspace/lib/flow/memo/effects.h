@@ -9,7 +9,8 @@
 
 /*
  * What flow->body, which led to @to, did to the branch predictor, which is as it was left; with
- * @own: to flow->base.memos->effects. False: more than a memo holds. Without predictor: @own only.
+ * @own: to rvt_memo_recorded_effects(). False: more than a memo holds. Without predictor: @own
+ * only.
  */
 bool rvt_memos_find_effects(struct rvt_flow *flow, uint64_t to, uint16_t own);
 

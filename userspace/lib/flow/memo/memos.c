@@ -501,7 +501,8 @@ static struct rvt_memo *keep(struct rvt_flow *flow, struct rvt_memo *filled,
 	if (flow->base.predictions.entries || own) {
 		if (!rvt_memos_find_effects(flow, filled->pc, own))
 			return NULL;
-		effects = memos->effects.n || own ? 1 + memos->effects.n : 0;
+		effects = rvt_memo_recorded_effects(memos)->n;
+		effects += effects || own;
 		if (effects)
 			filled->flags |= RVT_MEMO_HAS_EFFECTS;
 	}
@@ -524,8 +525,7 @@ static struct rvt_memo *keep(struct rvt_flow *flow, struct rvt_memo *filled,
 		keep_delta(memos, s, path);
 	memcpy(rvt_memo_body(path), body->words, body->n_words * sizeof(body->words[0]));
 	if (effects)
-		memcpy(rvt_memo_effects_in(path), memos->effects_words,
-		       effects * sizeof(memos->effects_words[0]));
+		memcpy(rvt_memo_effects_in(path), memos->effects, 4 * effects);
 	return s;
 }
 
