@@ -95,7 +95,7 @@ static struct rvt_segment *learn(struct fixture *f, uint32_t flags, uint64_t pc,
 {
 	struct rvt_code_block *block;
 
-	assert_true(rvt_tables_have_segments(f->flow, flags));
+	assert_true(rvt_tables_prepare_segments(f->flow, flags));
 	assert_int_equal(rvt_flow_enter(f->flow, pc, &block), 0);
 	return rvt_walk_learn_segment(f->flow, flags, rvt_segments_node(f->flow->segments, block),
 				      key);

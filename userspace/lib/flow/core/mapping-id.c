@@ -137,21 +137,6 @@ void rvt_flow_set_space(struct rvt_flow *flow, struct rvt_space *space)
 	rvt_flow_find_mapping_ids(flow);
 }
 
-/*
- * What addresses mean may have changed since the last look: mappings, or the space itself. True
- * when blocks must be looked up again.
- */
-bool rvt_flow_mapping_changed(struct rvt_flow *flow)
-{
-	uint64_t generation = flow->space ? rvt_space_generation(flow->space) : 0;
-
-	if (generation != flow->generation) {
-		flow->generation = generation;
-		rvt_flow_find_mapping_ids(flow);
-	}
-	return flow->block_epoch != flow->mapping_epochs[0];
-}
-
 uint32_t rvt_flow_mapping_id(struct rvt_flow *flow, uint64_t pc)
 {
 	rvt_flow_mapping_changed(flow);

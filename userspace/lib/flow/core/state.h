@@ -148,10 +148,22 @@ struct rvt_flow {
 	struct rvt_target targets[RVT_FLOW_TARGETS];
 };
 
-/* What addresses mean may have changed: true when blocks must be looked up again. */
-bool rvt_flow_mapping_changed(struct rvt_flow *flow);
-/* @space holds from now on. */
+/* Mapping ids and epochs of the present space and generation. */
 void rvt_flow_find_mapping_ids(struct rvt_flow *flow);
+/*
+ * What addresses mean may have changed since the last look: mappings, or the space itself. True
+ * when blocks must be looked up again.
+ */
+static inline bool rvt_flow_mapping_changed(struct rvt_flow *flow)
+{
+	const uint64_t generation = flow->space ? rvt_space_generation(flow->space) : 0;
+
+	if (generation != flow->generation) {
+		flow->generation = generation;
+		rvt_flow_find_mapping_ids(flow);
+	}
+	return flow->block_epoch != flow->mapping_epochs[0];
+}
 /*
  * A number that stands for what addresses mean now in the half of @pc: never 0, and never two
  * mapping ids.

@@ -11,10 +11,6 @@
 
 /* ---- memory ---- */
 
-/* Of a path, in 8 bytes, with what may be read beyond it. */
-#define MAX_PATH ((sizeof(struct rvt_segment_path) / 8) + RVT_SEGMENT_PUSHES + \
-		  2 * (RVT_SEGMENT_RUNS + RVT_SEGMENT_EXCESS))
-
 static void begin(struct rvt_segments *segments)
 {
 	/* 0 stands for none */
@@ -45,15 +41,6 @@ void rvt_segments_reset(struct rvt_segments *segments, uint32_t flags)
 	segments->flags = flags;
 }
 
-/* A segment may lead to a new node, and need a line itself. */
-#define MAX_NODES (RVT_NODES - 2)
-
-bool rvt_segments_have_room(const struct rvt_segments *segments)
-{
-	return segments->n_nodes < MAX_NODES &&
-	       RVT_SEGMENT_PATH_BYTES / 8 - segments->n_path >= MAX_PATH;
-}
-
 static uint32_t new_line(struct rvt_segments *segments, struct rvt_code_block *block)
 {
 	const uint32_t line = segments->n_nodes++;
@@ -76,7 +63,7 @@ uint32_t rvt_segments_node(struct rvt_segments *segments, struct rvt_code_block 
 			return 0;
 		return segments->more[*node].dense ? segments->more[*node].dense : *node;
 	}
-	if (segments->n_nodes >= MAX_NODES)
+	if (segments->n_nodes >= RVT_SEGMENT_MAX_NODES)
 		return 0;
 	*node = new_line(segments, block);
 	return *node;

@@ -17,8 +17,20 @@ struct rvt_segments *rvt_segments_create(void);
 void rvt_segments_destroy(struct rvt_segments *segments);
 /* Forgets everything; nothing may be left to count. */
 void rvt_segments_reset(struct rvt_segments *segments, uint32_t flags);
+
+/* A segment may lead to a new node, and need a line itself. */
+#define RVT_SEGMENT_MAX_NODES (RVT_NODES - 2)
+/* Of a path, in 8 bytes, with what may be read beyond it. */
+#define RVT_SEGMENT_MAX_PATH ((sizeof(struct rvt_segment_path) / 8) + RVT_SEGMENT_PUSHES + \
+			      2 * (RVT_SEGMENT_RUNS + RVT_SEGMENT_EXCESS))
+
 /* Whether more can be made. Else it is time for a reset. */
-bool rvt_segments_have_room(const struct rvt_segments *segments);
+static inline bool rvt_segments_have_room(const struct rvt_segments *segments)
+{
+	return segments->n_nodes < RVT_SEGMENT_MAX_NODES &&
+	       RVT_SEGMENT_PATH_BYTES / 8 - segments->n_path >= RVT_SEGMENT_MAX_PATH;
+}
+
 /*
  * The node that begins with @block; 0 if there is no room for another, or a block of another image
  * has the same number.

@@ -186,12 +186,11 @@ static bool reset_segments(struct rvt_flow *flow, uint32_t flags)
 	return true;
 }
 
-bool rvt_tables_have_segments(struct rvt_flow *flow, uint32_t flags)
+bool rvt_tables_prepare_segments(struct rvt_flow *flow, uint32_t flags)
 {
 	if (!flow->segments && !make_segments(flow, flags))
 		return false;
-	return (flow->segments->flags == flags && rvt_segments_have_room(flow->segments)) ||
-	       reset_segments(flow, flags);
+	return rvt_tables_have_segments(flow, flags) || reset_segments(flow, flags);
 }
 
 void rvt_tables_forget(struct rvt_flow *flow)

@@ -184,6 +184,7 @@ static bool is_repeated(const struct rvt_flow *flow, const struct rvt_walk *w)
 static void prepare_segments(struct rvt_flow *flow, struct rvt_walk *w)
 {
 	const struct rvt_order *order = w->order;
+	const uint32_t flags = order->flags & RVT_SEGMENT_RUN_FLAGS;
 
 	/* Of the addresses of branches segments keep no more bits than so many. */
 	if (order->outcome || flow->no_segments ||
@@ -196,7 +197,8 @@ static void prepare_segments(struct rvt_flow *flow, struct rvt_walk *w)
 		  order->n_outcomes;
 	w->segments_at = order->n_outcomes;
 	w->uses_segments = (order->n_outcomes >= RVT_SEGMENT_OUTCOMES || w->tails || w->ends) &&
-			   rvt_tables_have_segments(flow, order->flags & RVT_SEGMENT_RUN_FLAGS);
+			   (rvt_tables_have_segments(flow, flags) ||
+			    rvt_tables_prepare_segments(flow, flags));
 }
 
 /* @order was executed: of its outcomes those that were known came first. */
