@@ -19,8 +19,8 @@
 
 uint64_t property_setting(const char *name, uint64_t otherwise);
 /*
- * Of the @n cases of a test that takes long: RVT_CASES_PERCENT (100) per cent of them, at least one.
- * Prints how many are left out.
+ * Of the @n cases of a test that takes long: RVT_CASES_PERCENT (100) per cent of them, at least
+ * one. If these are not all, prints how many they are.
  */
 uint64_t property_share(uint64_t n);
 
