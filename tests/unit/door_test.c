@@ -153,7 +153,8 @@ static void test_short_params(void **state)
 	assert_int_equal(rvt_dump_stats(dump, &stats), 0);
 	assert_int_equal(stats.idle_bytes, 2);
 	rvt_dump_destroy(dump);
-	params->size = 0;
+	/* its first member; there is not a whole one */
+	*(size_t *)params = 0;
 	assert_int_equal(rvt_stream_create(params, &ops, &stream), -EINVAL);
 	assert_int_equal(rvt_dump_create(params, 0, stderr, &dump), -EINVAL);
 	assert_int_equal(rvt_stream_boundary(params, "\xff", 1), -EINVAL);
