@@ -12,6 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <sys/stat.h>
+#include "../../tools/perf-plugin/record/control.h"
 #include "../../tools/perf-plugin/record/record.h"
 
 static char done[256], warned[256];

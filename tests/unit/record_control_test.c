@@ -12,6 +12,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <cmocka.h>
+#include "../../tools/perf-plugin/record/control.h"
 #include "../../tools/perf-plugin/record/record.h"
 
 #define NO_CPU 8000	/* no machine that this runs on has it */

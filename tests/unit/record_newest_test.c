@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <cmocka.h>
+#include "../../tools/perf-plugin/record/live.h"
 #include "../../tools/perf-plugin/record/record.h"
 
 #define AUX_BYTES 64u

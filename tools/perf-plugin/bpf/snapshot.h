@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Between snapshot.bpf.c, which runs in the kernel, and record-snapshot.c, which reads what it
+ * Between snapshot.bpf.c, which runs in the kernel, and record/snapshot.c, which reads what it
  * writes.
  */
 #ifndef PERF_RVTRACE_SNAPSHOT_H

@@ -4,7 +4,9 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "common/text.h"
+#include "record/bpf-output.h"
 #include "record/record.h"
+#include "record/tasks.h"
 
 #ifdef HAVE_LIBBPF
 #include "bpf/load.h"

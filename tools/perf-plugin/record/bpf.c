@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "record/code.h"
 #include "record/record.h"
 
 #define MAX_CODE (16u << 20)

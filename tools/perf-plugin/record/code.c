@@ -15,6 +15,7 @@
 #include "util/array.h"
 #include "common/cmd.h"
 #include "common/text.h"
+#include "record/code.h"
 #include "record/record.h"
 
 #define BPF_REGION (128u << 20)		/* below the kernel */

@@ -11,6 +11,7 @@
 #include <unistd.h>
 #include "common/cmd.h"
 #include "common/text.h"
+#include "record/control.h"
 #include "record/record.h"
 
 /* For reading and writing, so that it stays open while nobody writes to it. */

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <sys/sysinfo.h>
 #include "common/cmd.h"
+#include "record/control.h"
 #include "record/record.h"
 
 #define MAX_CPUS 8192	/* of Linux, on any architecture */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "common/text.h"
+#include "record/ctr.h"
 #include "record/record.h"
 
 #define CAPS "/sys/bus/event_source/devices/" RECORD_CTR_PMU "/caps/"

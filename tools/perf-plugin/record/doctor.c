@@ -15,6 +15,7 @@
 #include "common/json.h"
 #include "common/text.h"
 #include "record/doctor.h"
+#include "record/missing.h"
 #include "record/record.h"
 
 #define PMU "bus/event_source/devices/" RECORD_PMU

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "record/record.h"
+#include "record/tasks.h"
 #include "session/perf-info.h"
 
 /* How the time CSR relates to perf's clock, as the kernel publishes it in the rings. */

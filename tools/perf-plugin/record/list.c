@@ -11,6 +11,7 @@
 #include "common/color.h"
 #include "common/json.h"
 #include "common/text.h"
+#include "record/missing.h"
 #include "record/record.h"
 
 #define PMU_DIR "/bus/event_source/devices/"

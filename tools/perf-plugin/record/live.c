@@ -17,6 +17,8 @@
 #include "common/cmd.h"
 #include "common/output.h"
 #include "profile/profile.h"
+#include "record/code.h"
+#include "record/live.h"
 #include "record/record.h"
 
 #define MIN_WAITING (16u << 20)

@@ -11,6 +11,7 @@
 #include <rvtrace/params.h>
 #include "common/cmd.h"
 #include "common/text.h"
+#include "record/ctr.h"
 #include "record/record.h"
 #include "session/perf-info.h"
 

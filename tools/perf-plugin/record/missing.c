@@ -9,6 +9,7 @@
 #include <unistd.h>
 #include "common/chips.h"
 #include "common/cmd.h"
+#include "record/missing.h"
 #include "record/record.h"
 
 #define COMPONENT "riscv,trace-component"

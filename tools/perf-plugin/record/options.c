@@ -8,6 +8,8 @@
 #include <unistd.h>
 #include "common/cmd.h"
 #include "common/text.h"
+#include "record/ctr.h"
+#include "record/missing.h"
 #include "record/record.h"
 
 #define MAX_LEVEL 19	/* more needs much memory */

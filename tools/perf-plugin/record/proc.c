@@ -9,7 +9,9 @@
 #include <string.h>
 #include <sys/utsname.h>
 #include "util/array.h"
+#include "record/code.h"
 #include "record/record.h"
+#include "record/tasks.h"
 #include "bpf/snapshot.h"
 #include "common/text.h"
 

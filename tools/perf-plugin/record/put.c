@@ -3,6 +3,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "record/record.h"
+#include "record/tasks.h"
 #include "bpf/snapshot.h"
 
 #define MAX_NAME 4096

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+#include "record/live.h"
 #include "record/record.h"
 
 /*

@@ -15,6 +15,10 @@
 #include <unistd.h>
 #include "common/cmd.h"
 #include "common/text.h"
+#include "record/bpf-output.h"
+#include "record/code.h"
+#include "record/control.h"
+#include "record/live.h"
 #include "record/record.h"
 
 #define POLL_MS 250

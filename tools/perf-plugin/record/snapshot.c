@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * The tasks and mappings that exist when a recording begins, by a BPF program (snapshot.bpf.c).
- * Where BPF cannot be used, or this was built without libbpf, record-proc.c reads them from /proc.
+ * Where BPF cannot be used, or this was built without libbpf, proc.c reads them from /proc.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -11,6 +11,7 @@
 #include "util/array.h"
 #include "common/cmd.h"
 #include "record/record.h"
+#include "record/tasks.h"
 #include "bpf/snapshot.h"
 
 #ifdef HAVE_LIBBPF

@@ -11,6 +11,9 @@
 #include <sys/time.h>
 #include <time.h>
 #include "common/cmd.h"
+#include "record/code.h"
+#include "record/control.h"
+#include "record/live.h"
 #include "record/record.h"
 
 static double now(void)

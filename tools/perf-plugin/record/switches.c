@@ -10,6 +10,7 @@
 #include <string.h>
 #include <rvtrace/switches.h>
 #include "common/cmd.h"
+#include "record/bpf-output.h"
 #include "record/record.h"
 
 static bool trace_tells(const struct recorder *rec)

@@ -16,6 +16,7 @@
 #include "common/cmd.h"
 #include "common/text.h"
 #include "record/record.h"
+#include "record/tasks.h"
 
 static int read_cpus(const char *path, int **cpus)
 {

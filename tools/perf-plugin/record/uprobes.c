@@ -16,6 +16,7 @@
 #include <rvtrace/insn.h>
 #include "common/cmd.h"
 #include "common/text.h"
+#include "record/code.h"
 #include "record/record.h"
 
 #define SLOT_BYTES 8		/* UPROBE_XOL_SLOT_BYTES of RISC-V */

@@ -5,6 +5,8 @@
 #include <unistd.h>
 #include <rvtrace/user-code.h>
 #include "common/cmd.h"
+#include "record/bpf-output.h"
+#include "record/code.h"
 #include "record/record.h"
 
 #ifdef HAVE_LIBBPF

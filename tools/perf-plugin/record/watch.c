@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include "common/cmd.h"
 #include "common/text.h"
+#include "record/bpf-output.h"
+#include "record/code.h"
 #include "record/record.h"
 
 #ifdef HAVE_LIBBPF

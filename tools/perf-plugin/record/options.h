@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What the command line of `perf rvtrace record` says. */
+#ifndef PERF_RVTRACE_RECORD_OPTIONS_H
+#define PERF_RVTRACE_RECORD_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "record/event.h"
+#include "record/trigger.h"
+
+enum record_target { TARGET_SYSTEM, TARGET_COMMAND, TARGET_TASKS };
+
+/* What --switches says; 0: as is best. */
+enum record_switches { SWITCHES_PERF = 1, SWITCHES_BPF, SWITCHES_COMMAND, SWITCHES_PIDS };
+
+/* --switch-output: when the next file begins. */
+enum record_switch_output { OUTPUT_ONE, OUTPUT_BY_SIGNAL, OUTPUT_BY_SIZE, OUTPUT_BY_TIME };
+
+/* Sorted; malloc'd. */
+struct number_list {
+	int *numbers, n;
+};
+
+struct record_options {
+	const char *output;
+	char *event;		/* of the trace; malloc'd */
+	const char *filter;
+	struct event_list extra;	/* -e of other than trace events */
+	const char *tracefs;	/* where it is; NULL: nowhere, or not looked for */
+	struct number_list cpus, pids, tids;	/* -C, -p, -t; empty: not given */
+	enum record_switches switches;
+	struct number_list switch_pids;	/* SWITCHES_PIDS */
+	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
+	bool auxtrace_info;	/* for perf with support for RISC-V trace, too */
+	bool snapshot, snapshot_at_end;	/* -S: the newest trace only, at SIGUSR2; and at the end */
+	struct trigger_list triggers;	/* --trigger: snapshots when these happen, too */
+	enum record_switch_output switch_output;
+	uint64_t switch_at;	/* bytes or seconds */
+	uint64_t max_bytes;	/* --max-size; 0: no limit */
+	int64_t delay_ms;	/* -D; 0: none, -1: until --control says so */
+	const char *control;	/* --control; NULL: nobody says anything */
+	const char *cgroup;	/* -G; NULL: not given */
+	bool start_paused;	/* an event of the group resumes the trace */
+	const char *user;	/* --uid: name or number; NULL: any */
+	bool copy_code;		/* of programs, what is in no file */
+	uint64_t copy_bytes;	/* at most so much of it */
+	uint64_t period, frequency;	/* of CTR samples and extra events; 0: not given */
+	uint64_t data_bytes, aux_bytes;	/* of each ring; 0: default */
+	int level;		/* -z: of zstd; 0: trace is not compressed */
+	const char *profile;	/* format: decoded at once, into .output; NULL: no profile */
+	const char *dso;	/* of which file; NULL: of the one that ran most */
+	const char *keep;	/* .profile: the trace, too, in this file; NULL: not kept */
+	char **command;		/* NULL-terminated; NULL: none */
+};
+
+/* options.c: prints its own message. Returns 0 or -errno. */
+int record_parse_options(struct record_options *options, int argc, char **argv);
+void record_free_options(struct record_options *options);
+
+#endif
