@@ -33,7 +33,8 @@ struct rvt_session_options {
 	 * Where code is; what is in no file comes from the recording. Strings are not copied: they
 	 * stay until the session is closed. .symfs: where to look for the files that mappings name,
 	 * directories separated by ':'; in each the build id is tried, where it is a store of `perf
-	 * buildid-cache` (.build-id/), then in each the whole path, then the bare file name. .vmlinux: kernel code from this ELF file, .kcore: or from a copy of /proc/kcore.
+	 * buildid-cache` (.build-id/), then in each the whole path, then the bare file name.
+	 * .vmlinux: kernel code from this ELF file, .kcore: or from a copy of /proc/kcore.
 	 * .firmware: ELF file of what runs in machine mode, at its own addresses.
 	 */
 	const char *symfs, *vmlinux, *kcore, *firmware;

@@ -68,7 +68,9 @@ int rvt_sideband_go_on(struct rvt_sideband *sideband, uint64_t until);
 void rvt_sideband_forget(struct rvt_sideband *sideband, size_t position);
 /* The name that the recording has for the file that was found at @path; @path if none. */
 const char *rvt_sideband_recorded_name(const struct rvt_sideband *sideband, const char *path);
-/* Where the @n-th file that mappings name was looked for, in the order of these places; NULL: none. */
+/*
+ * Where the @n-th file that mappings name was looked for, in the order of these places; NULL: none.
+ */
 const char *rvt_sideband_file(const struct rvt_sideband *sideband, size_t n);
 /* True when code of the kernel is at hand. */
 bool rvt_sideband_has_kernel(const struct rvt_sideband *sideband);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * An index beside a recording: a file, or (first byte 1) what is packed in it, which no fuzzer could
- * write with its check sum. What was read and packed again is read as the same.
+ * An index beside a recording: a file, or (first byte 1) what is packed in it, which no fuzzer
+ * could write with its check sum. What was read and packed again is read as the same.
  */
 #include "fuzz.h"
 #include "session/index-state.h"

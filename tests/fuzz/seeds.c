@@ -191,7 +191,8 @@ static void keep_index(const char *data, const char *name)
 		assert_int_equal(rvt_index_pack(index, &bytes, &len), 0);
 		snprintf(to, sizeof(to), "index/%s", name);
 		write_seed(to, bytes, len);
-		len = ZSTD_decompress(unpacked + 1, sizeof(unpacked) - 1, (char *)bytes + 8, len - 8);
+		len = ZSTD_decompress(unpacked + 1, sizeof(unpacked) - 1, (char *)bytes + 8,
+				      len - 8);
 		assert_false(ZSTD_isError(len));
 		snprintf(to, sizeof(to), "index/%s.unpacked", name);
 		write_seed(to, unpacked, len + 1);

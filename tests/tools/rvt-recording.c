@@ -3,10 +3,10 @@
  * rvt-recording: a recording for tests of the command that need no guest. Writes OUT.program, the
  * code of a random program, and OUT, an N-Trace recording of a task COMM that runs it: STEPS
  * instructions on each of two cpus, for two milliseconds. The task has mapped PATH from the offset
- * PGOFF on, which should have the same bytes there. sifive: in that dialect, with marks; shift=BYTES:
- * the program lies so much higher; build-id=HEX: of PATH; pieces=N: the steps in N pieces of trace;
- * kernel: the program is PATH, a kernel, of whose code the recording has a copy, and the symbols _start
- * (4096 bytes before it) and begin.
+ * PGOFF on, which should have the same bytes there. sifive: in that dialect, with marks;
+ * shift=BYTES: the program lies so much higher; build-id=HEX: of PATH; pieces=N: the steps in N
+ * pieces of trace; kernel: the program is PATH, a kernel, of whose code the recording has a copy,
+ * and the symbols _start (4096 bytes before it) and begin.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -143,7 +143,8 @@ int main(int argc, char **argv)
 	}
 	if ((options.kernel && put_kernel(f, argv[2], options.shift)) ||
 	    (options.build_id && put_build_id(f, argv[2], options.build_id)) ||
-	    rvt_perfdata_finish(f->writer) || rename(f->data, argv[1]) || write_program(f, argv[1])) {
+	    rvt_perfdata_finish(f->writer) || rename(f->data, argv[1]) ||
+	    write_program(f, argv[1])) {
 		perror(argv[1]);
 		return 2;
 	}

@@ -145,7 +145,8 @@ static void choose_filter(char *filter, size_t size, const double *times, size_t
 			  struct random *random)
 {
 	static const char *const others[] = {
-		"--tid 1", "--tid 2,3", "--comms process", "--cpu 1", "--comms none", "--pid 1 --cpu 0",
+		"--tid 1", "--tid 2,3", "--comms process", "--cpu 1", "--comms none",
+		"--pid 1 --cpu 0",
 	};
 	size_t from = random_below(random, n), to = from + random_below(random, n / 8 + 1);
 

@@ -309,7 +309,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		{ "recordings in parts", random_recordings_test, NULL, NULL, &whole },
 		{ "damaged recordings in parts", random_recordings_test, NULL, NULL, &damaged },
-		{ "recordings of shared sinks in parts", random_recordings_test, NULL, NULL, &shared },
+		{ "recordings of shared sinks in parts", random_recordings_test, NULL, NULL,
+		  &shared },
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

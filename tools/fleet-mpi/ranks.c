@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Ranks of MPI: what perf-rvtrace-mpi has in place of tools/perf-plugin/fleet/ranks.c. Errors of MPI
- * are returned and told. That does not make a rank survive another one: the usual launchers end all
- * ranks when one dies, and what is done then is in the spool.
+ * Ranks of MPI: what perf-rvtrace-mpi has in place of tools/perf-plugin/fleet/ranks.c. Errors of
+ * MPI are returned and told. That does not make a rank survive another one: the usual launchers end
+ * all ranks when one dies, and what is done then is in the spool.
  */
 #include <errno.h>
 #include <mpi.h>
@@ -83,7 +83,9 @@ size_t ranks_next(void)
 	return next;
 }
 
-/* MPI goes on only while it is called: where the counter is not in shared memory, rank 0 serves it. */
+/*
+ * MPI goes on only while it is called: where the counter is not in shared memory, rank 0 serves it.
+ */
 void ranks_wait(void)
 {
 	int there;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * What is behind ATB bridges in a chip with Arm's CoreSight: a funnel, and a Trace Memory
- * Controller (TMC) in two configurations (Arm DDI 0461, DDI 0480). The ETF is a FIFO on the way, the
- * ETR writes frames to memory and goes round in its buffer.
+ * Controller (TMC) in two configurations (Arm DDI 0461, DDI 0480). The ETF is a FIFO on the way,
+ * the ETR writes frames to memory and goes round in its buffer.
  *
  * They have no reset and no handshakes by Control, so their registers are theirs alone. A flush is
  * done when the guest has looked for it some times.
@@ -214,7 +214,8 @@ static const char *etr_start(struct component *c)
 		return "its formatter is off";
 	if (reg_get(c, TMC_AXI) & AXI_SCATTER)
 		return "there is no table of pages at its base";
-	if (!cs->size || cs->size % FORMATTER_FRAME || cs->base % FORMATTER_FRAME || cs->base < ram ||
+	if (!cs->size || cs->size % FORMATTER_FRAME ||
+	    cs->base % FORMATTER_FRAME || cs->base < ram ||
 	    cs->base + cs->size > ram + model.args.ram_size)
 		return "its buffer is no range of memory";
 	return wp == cs->base && get64(c, TMC_READ_LOW, TMC_READ_HIGH) == wp &&
@@ -256,7 +257,8 @@ static void tmc_wrote_control(struct component *c, uint32_t value, uint32_t mode
 	if (!(reg_get(c, TMC_STATUS) & STATUS_READY))
 		violation(c, "disabled before it has stopped");
 	set_enabled(c, false);
-	reg_set(c, TMC_STATUS, (reg_get(c, TMC_STATUS) & ~STATUS_FULL) | STATUS_READY | STATUS_EMPTY);
+	reg_set(c, TMC_STATUS,
+		(reg_get(c, TMC_STATUS) & ~STATUS_FULL) | STATUS_READY | STATUS_EMPTY);
 }
 
 static void tmc_wrote_formatter(struct component *c, uint32_t value)

@@ -6,8 +6,8 @@
  *
  * QEMU tells of loads and stores with their values when they are done, of an atomic operation what
  * it read and what it wrote. It does not tell whether a store-conditional stored, nor anything of
- * CSRs: of those the model notes what there is to be known before the instruction, and the rest, out
- * of register rd, when the hart goes on behind it.
+ * CSRs: of those the model notes what there is to be known before the instruction, and the rest,
+ * out of register rd, when the hart goes on behind it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -290,8 +290,8 @@ static struct rvt_access csr_access(unsigned int number, unsigned int funct3, ui
 }
 
 /*
- * What is not read into a register is read as a debugger would. That of CSRs that the model does not
- * know by name stays unknown, and the access with it.
+ * What is not read into a register is read as a debugger would. That of CSRs that the model does
+ * not know by name stays unknown, and the access with it.
  */
 static void before_csr(unsigned int vcpu, void *userdata)
 {
@@ -325,7 +325,8 @@ static void settle_behind(struct qemu_plugin_insn *insn, struct qemu_plugin_insn
 	qemu_plugin_register_vcpu_insn_exec_cb(insn, before, QEMU_PLUGIN_CB_R_REGS, userdata);
 	/* At the end of the block hart_block() does it. */
 	if (after)
-		qemu_plugin_register_vcpu_insn_exec_cb(after, on_behind, QEMU_PLUGIN_CB_R_REGS, NULL);
+		qemu_plugin_register_vcpu_insn_exec_cb(after, on_behind, QEMU_PLUGIN_CB_R_REGS,
+						       NULL);
 }
 
 void data_instrument(struct qemu_plugin_insn *insn, struct qemu_plugin_insn *after,

@@ -31,10 +31,10 @@ struct rvt_protocol_ops {
 	bool (*slice_carries)(const struct rvt_stream *stream);
 	ssize_t (*boundary)(const struct rvt_params *params, const void *bytes, size_t len);
 	/*
-	 * Of a stream that says itself what parameters may say, but does not repeat it: .head changes
-	 * *@params, which are the stream's, to what its beginning, @bytes, says. .expect, of a slice:
-	 * that is how slices end, unless .slice_carries, and how all but the first begin. May be
-	 * NULL, both.
+	 * Of a stream that says itself what parameters may say, but does not repeat it: .head
+	 * changes *@params, which are the stream's, to what its beginning, @bytes, says. .expect,
+	 * of a slice: that is how slices end, unless .slice_carries, and how all but the first
+	 * begin. May be NULL, both.
 	 */
 	void (*head)(struct rvt_params *params, const void *bytes, size_t len);
 	void (*expect)(struct rvt_stream *stream, const struct rvt_params *params);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Large zeroed memory that takes none until it is written, however often it is had and given back. */
+/*
+ * Large zeroed memory that takes none until it is written, however often it is had and given back.
+ */
 #ifndef RVT_UTIL_RESERVE_H
 #define RVT_UTIL_RESERVE_H
 

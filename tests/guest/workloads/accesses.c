@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * accesses ROUNDS [COMMAND...]: each round does every atomic operation of 4 and 8 bytes, conditional
- * stores that store and that do not, and reads and writes of CSRs, with values that change from round
- * to round; meanwhile a second thread does the same to the same memory. What came of it, as the
- * program sees it in its registers, goes to the file "seen", for the first rounds: a line each, as
- * the emulator's. Then the program becomes COMMAND.
+ * accesses ROUNDS [COMMAND...]: each round does every atomic operation of 4 and 8 bytes,
+ * conditional stores that store and that do not, and reads and writes of CSRs, with values that
+ * change from round to round; meanwhile a second thread does the same to the same memory. What came
+ * of it, as the program sees it in its registers, goes to the file "seen", for the first rounds: a
+ * line each, as the emulator's. Then the program becomes COMMAND.
  */
 #include <inttypes.h>
 #include <pthread.h>
@@ -52,7 +52,8 @@ static uint64_t low(uint64_t value, unsigned int bytes)
 }
 
 static void see_memory(struct thread *t, const char *kind, const char *operation,
-		       const volatile void *at, unsigned int bytes, uint64_t value, uint64_t operand)
+		       const volatile void *at, unsigned int bytes, uint64_t value,
+		       uint64_t operand)
 {
 	see(t, &(struct seen){ kind, operation, bytes, (uintptr_t)at, low(value, bytes),
 			       low(operand, bytes) });

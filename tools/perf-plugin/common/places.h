@@ -14,7 +14,9 @@ struct place {
 	uint64_t start, end;	/* addresses of the function, as far as this mapping has it */
 	const char *dso;	/* never NULL; as the recorded machine named it */
 	const char *path;	/* where that was found; NULL: no file */
-	/* the address in the ELF file, also of the kernel that KASLR moved; else the address itself */
+	/*
+	 * the address in the ELF file, also of the kernel that KASLR moved; else the address itself
+	 */
 	uint64_t vaddr;
 	struct rvt_bases bases;	/* of the file; with .path only */
 };

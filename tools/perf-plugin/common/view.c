@@ -78,7 +78,8 @@ int view_parse(const struct view_command *command, struct view_options *options,
 {
 	int c, err = 0;
 
-	while (!err && (c = getopt_long(argc, argv, command->letters, command->options, NULL)) >= 0) {
+	while (!err &&
+	       (c = getopt_long(argc, argv, command->letters, command->options, NULL)) >= 0) {
 		err = command->take ? command->take(command->ctx, c, optarg) : VIEW_NOT_MINE;
 		if (err != VIEW_NOT_MINE)
 			continue;
@@ -473,7 +474,8 @@ bool view_use_index(struct view *view,
 	uint64_t chosen;
 	bool used = false;
 
-	if (path && !view->options.no_index && !view->options.shares && (filtered(view) || wants_place))
+	if (path && !view->options.no_index && !view->options.shares &&
+	    (filtered(view) || wants_place))
 		view->index = read_index(view, path);
 	free(path);
 	if (view->index)
@@ -549,7 +551,8 @@ bool view_losses(struct view *view, struct view_losses *losses)
 		losses->undecoded = rvt_session_size(view->session) - losses->all_bytes;
 	while (rvt_session_missing(view->session, losses->files))
 		losses->files++;
-	return losses->undecoded || losses->gaps || losses->messages || losses->bytes || losses->overruns ||
+	return losses->undecoded || losses->gaps || losses->messages || losses->bytes ||
+	       losses->overruns ||
 		losses->records || losses->damaged || losses->loops || stats.stream.errors;
 }
 

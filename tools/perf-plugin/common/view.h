@@ -69,7 +69,8 @@ struct view_command {
 	const char *letters;
 	const struct option *options;
 	/*
-	 * Takes in an option: 0, -errno after a message, or VIEW_NOT_MINE. NULL: all are the view's.
+	 * Takes in an option: 0, -errno after a message, or VIEW_NOT_MINE. NULL: all are the
+	 * view's.
 	 */
 	int (*take)(void *ctx, int c, const char *argument);
 	void *ctx;

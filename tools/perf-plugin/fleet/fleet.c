@@ -19,7 +19,8 @@
 
 #define SHARE_BYTES (256ull << 20)
 
-enum { OPT_LIST = 256, OPT_DSO, OPT_SPOOL, OPT_REQUEUE, OPT_PART, OPT_SHARE, OPT_JOBS, OPT_JSON, OPT_SYMFS,
+enum { OPT_LIST = 256, OPT_DSO, OPT_SPOOL, OPT_REQUEUE, OPT_PART, OPT_SHARE, OPT_JOBS, OPT_JSON,
+       OPT_SYMFS,
        OPT_VMLINUX, OPT_KALLSYMS, OPT_FIRMWARE, OPT_PARAMS, OPT_NO_DEBUGINFOD, OPT_MAX_MEMORY,
        OPT_FORCE, OPT_STRICT };
 
@@ -104,7 +105,8 @@ static int check_formats(struct fleet_options *options)
 		if (!format)
 			err = -EINVAL;
 		else if (!format->add && strcmp(word, "folded") && strcmp(word, "svg"))
-			err = cmd_error(-EINVAL, "%s cannot be made of several recordings' sums", word);
+			err = cmd_error(-EINVAL, "%s cannot be made of several recordings' sums",
+					word);
 		else
 			options->stacks |= !format->add;
 	}
@@ -185,7 +187,8 @@ static int make_directories(struct fleet_options *options, char **spool)
 	int err = json_supported() ? -ENOTSUP : 0;
 
 	if (!err && !options->output && !(options->parts && options->spool))
-		err = cmd_error(-EINVAL, "where to? Give -o DIRECTORY (with --part, --spool DIRECTORY)");
+		err = cmd_error(-EINVAL,
+				"where to? Give -o DIRECTORY (with --part, --spool DIRECTORY)");
 	if (!err && options->output)
 		err = make_directory(options->output);
 	if (!err && !options->spool) {
@@ -225,7 +228,8 @@ static int find_units(const struct fleet_options *options, struct units *units, 
 	if (!err)
 		err = units_plan(units, options->share_bytes);
 	if (!err && !units->n)
-		err = cmd_error(-EINVAL, "which recordings? Give files, directories, or --list FILE");
+		err = cmd_error(-EINVAL,
+				"which recordings? Give files, directories, or --list FILE");
 	return err;
 }
 
@@ -306,7 +310,8 @@ static int tell(const struct fleet_options *options, const struct units *units,
 		lossy += sums->recordings[i]->lost && !sums->recordings[i]->failed;
 	}
 	fprintf(stderr, "[ perf rvtrace fleet: %zu recordings, %zu with losses, %zu failed; "
-		"this rank decoded %zu of %zu: see %s/losses ]\n", sums->n_recordings, lossy, failed,
+		"this rank decoded %zu of %zu: see %s/losses ]\n",
+		sums->n_recordings, lossy, failed,
 		n_done, units->n, options->output);
 	fprintf(stderr, "[ %.2f s of processor time, %.2f s of it for the busiest of %u ranks ]\n",
 		sums->ms / 1e3, sums->busiest_ms / 1e3, ranks_size());

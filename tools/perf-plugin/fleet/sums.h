@@ -31,7 +31,8 @@ struct row {
 /* How a recording fared, all of its shares together. */
 struct recording {
 	char *path;
-	char *said;		/* messages, each a line with its end; of the first share that has any */
+	/* messages, each a line with its end; of the first share that has any */
+	char *said;
 	unsigned int said_share;
 	bool failed;		/* it, or a share of it, is not in the sums */
 	bool lost;		/* some of what was recorded is not */
@@ -49,7 +50,8 @@ struct sums {
 	size_t n_rows, n_recordings;
 	struct counters counters;
 	struct merge *stacks;	/* NULL: none */
-	uint64_t ms, busiest_ms;	/* processor time of all ranks, and of the one that had most */
+	/* processor time of all ranks, and of the one that had most */
+	uint64_t ms, busiest_ms;
 	bool *units;		/* by number: it is in the sums; NULL: nobody asks */
 	size_t n_units;
 };
@@ -60,8 +62,8 @@ int sums_number(struct sums *sums, size_t n_units);
 /* Adds to the recording of this path. 0 or -ENOMEM. */
 int sums_add_recording(struct sums *sums, const struct recording *more);
 /*
- * Adds what `report --json` wrote: rows; *losses gets those of the recording, and *told whether there
- * were any. 0, -EILSEQ after a message that has @name, or -ENOMEM.
+ * Adds what `report --json` wrote: rows; *losses gets those of the recording, and *told whether
+ * there were any. 0, -EILSEQ after a message that has @name, or -ENOMEM.
  */
 int sums_add_report(struct sums *sums, FILE *in, const char *name, struct recording *losses,
 		    bool *told);

@@ -208,7 +208,8 @@ static int add_step(const struct slot *slot, int step, struct sums *sums,
 	else if (step == STACKS)
 		err = sums_add_stacks(sums, in, path);
 	else
-		err = counts_recognize(in) ? counts_read(&sums->counters, in, path, NULL) : -ENODATA;
+		err = counts_recognize(in) ? counts_read(&sums->counters, in, path, NULL) :
+			-ENODATA;
 	fclose(in);
 	return !err && step == REPORT && !told ? -ENODATA : err;
 }

@@ -55,7 +55,8 @@ static void print_row(const struct row *row, double percent, FILE *out)
 {
 	const char *base = strrchr(row->dso, '/');
 
-	fprintf(out, "   %6.2f%% %16" PRIu64 " %13" PRIu64 " %13" PRIu64 "  %-16s  %-24s  [%c] %s\n",
+	fprintf(out,
+		"   %6.2f%% %16" PRIu64 " %13" PRIu64 " %13" PRIu64 "  %-16s  %-24s  [%c] %s\n",
 		percent, row->insns, row->branches, row->entered, row->comm,
 		base ? base + 1 : row->dso, row->kernel ? 'k' : '.', row->symbol);
 }
@@ -229,7 +230,9 @@ static int write_profile(const struct fleet_options *options, struct sums *sums,
 	char *path;
 	FILE *out = format ? open_result(options, name, &path, &file) : NULL;
 
-	return out ? close_result(out, path, &file, write_format(options, sums, format, out)) : -EIO;
+	if (!out)
+		return -EIO;
+	return close_result(out, path, &file, write_format(options, sums, format, out));
 }
 
 static int write_profiles(const struct fleet_options *options, struct sums *sums)

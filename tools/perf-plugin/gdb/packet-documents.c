@@ -22,8 +22,10 @@ static void put_float_registers(FILE *out)
 static void put_target(struct server *server, FILE *out)
 {
 	static const char *const names[] = {
-		"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1", "a0", "a1", "a2", "a3",
-		"a4", "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11",
+		"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2",
+		"fp", "s1", "a0", "a1", "a2", "a3", "a4", "a5",
+		"a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7",
+		"s8", "s9", "s10", "s11",
 		"t3", "t4", "t5", "t6", "pc" };
 	unsigned int bits = server->rv32 ? 32 : 64;
 
@@ -125,7 +127,8 @@ int packet_document(struct server *server, const char *text)
 	target_seek(server->target, server->threads[server->current].number,
 		    server->threads[server->current].at);
 	known = put_document(server, &text, out);
-	if (fclose(out) || !known || !packet_take_char(&text, ':') || !packet_take_range(&text, &offset, &len)) {
+	if (fclose(out) || !known || !packet_take_char(&text, ':') ||
+	    !packet_take_range(&text, &offset, &len)) {
 		free(document);
 		return packet_send(server, known ? "E01" : "");
 	}

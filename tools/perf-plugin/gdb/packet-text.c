@@ -67,7 +67,8 @@ bool packet_take_word(const char **text, const char *word)
 
 bool packet_take_range(const char **text, uint64_t *from, uint64_t *len)
 {
-	return packet_take_hex(text, from) && packet_take_char(text, ',') && packet_take_hex(text, len);
+	return packet_take_hex(text, from) && packet_take_char(text, ',') &&
+		packet_take_hex(text, len);
 }
 
 /* The bytes of hexadecimal text up to its end or a character that is none; zero-terminated. */

@@ -99,7 +99,8 @@ static int make_index(struct rvt_session *session, const char *path)
 	int err;
 
 	if (rvt_session_is_ctr(session))
-		return cmd_error(-ENOTSUP, "the recording has Control Transfer Records: views of it "
+		return cmd_error(-ENOTSUP,
+				 "the recording has Control Transfer Records: views of it "
 				 "decode nothing, and need no index");
 	err = progress_index(session, &index);
 	if (err == -EINTR)
@@ -108,8 +109,10 @@ static int make_index(struct rvt_session *session, const char *path)
 		return cmd_error(err, "the trace has no time stamps: views must decode all of it, "
 				 "and can use no index");
 	if (err == -EAGAIN)
-		return cmd_error(err, "the trace is so damaged that parts of it mean something else "
-				 "than all of it: views must decode all of it, and can use no index");
+		return cmd_error(err,
+				 "the trace is so damaged that parts of it mean something else "
+				 "than all of it: views must decode all of it, and can use no "
+				 "index");
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
 	err = write_index(index, path, rvt_session_size(session));

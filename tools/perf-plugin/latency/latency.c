@@ -129,7 +129,8 @@ static int parse_options(struct latency_options *wanted, struct view_options *op
 		return cmd_error(-EINVAL, "%s: of which function? Give its name",
 				 wanted->slowest ? "--slowest" : "--over");
 	if (wanted->symbol && wanted->own)
-		return cmd_error(-EINVAL, "--own: for all functions; of one, own time and instructions "
+		return cmd_error(-EINVAL,
+				 "--own: for all functions; of one, own time and instructions "
 				 "are shown anyway");
 	return 0;
 }

@@ -9,8 +9,8 @@
 #include <rvtrace/symbol.h>
 
 /*
- * A file: by its build id where that is known, whatever its name is on this machine or another, else
- * by its name.
+ * A file: by its build id where that is known, whatever its name is on this machine or another,
+ * else by its name.
  */
 struct dso {
 	char *name;		/* of several the first by strcmp(), as .path */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * --switch-output: one file after another, each complete. Tracing pauses while files change, so that
- * each begins and ends with whole messages, and what ran meanwhile is in none of them. With --profile it
- * does not: what is counted so far is written, and counting begins anew.
+ * --switch-output: one file after another, each complete. Tracing pauses while files change, so
+ * that each begins and ends with whole messages, and what ran meanwhile is in none of them. With
+ * --profile it does not: what is counted so far is written, and counting begins anew.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -282,11 +282,13 @@ static void tell_missed(const struct trigger *trigger, uint64_t times)
 {
 	char every[DURATION_SIZE];
 
-	fprintf(stderr, "[ perf rvtrace record: trigger %s: %" PRIu64 " more times made no snapshot of "
+	fprintf(stderr,
+		"[ perf rvtrace record: trigger %s: %" PRIu64 " more times made no snapshot of "
 			"their own (every=%s) ]\n", trigger->spec, times,
 		duration_text(trigger->every_ns, every));
 	if (trigger->left_out)
-		fprintf(stderr, "[ perf rvtrace record: trigger %s: %" PRIu64 " of them came before "
+		fprintf(stderr,
+			"[ perf rvtrace record: trigger %s: %" PRIu64 " of them came before "
 				"tracing had gone on behind a snapshot ]\n", trigger->spec,
 			trigger->left_out);
 }

@@ -98,12 +98,11 @@ void trigger_stop_measuring(struct trigger *trigger);
  * -errno after a message.
  * triggers_see - records up to @head lie in the data of ring @n: notes what they tell.
  * triggers_due - looks into all rings. NULL, or a trigger that wants a snapshot.
- * triggers_taken - there is one. triggers_leave_out - there is none, for nothing was traced since the
- * last one.
- * triggers_rearm - those whose time has come are looked for again. Returns in how many ms the next
- * one's comes, at most @most.
- * trigger_is_off - event number @n of the recorder must not be enabled now.
- * triggers_summarize - tells how often each made no snapshot; while the events are open.
+ * triggers_taken - there is one. triggers_leave_out - there is none, for nothing was traced since
+ * the last one. triggers_rearm - those whose time has come are looked for again. Returns in how
+ * many ms the next one's comes, at most @most. trigger_is_off - event number @n of the recorder
+ * must not be enabled now. triggers_summarize - tells how often each made no snapshot; while the
+ * events are open.
  */
 int triggers_open_counters(struct recorder *rec, const struct extra_event *extra, int tid, int cpu);
 int triggers_measure(struct recorder *rec);

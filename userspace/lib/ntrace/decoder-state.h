@@ -122,7 +122,8 @@ struct rvt_ntrace_decoder {
 
 	/* A whole stream is a slice from 0 to UINT64_MAX. */
 	uint64_t slice_from, slice_to;
-	struct rvt_ntrace_ctte_config begins, ends;	/* how slices do; the first as .params say */
+	/* how slices do; the first as .params say */
+	struct rvt_ntrace_ctte_config begins, ends;
 	unsigned int n_active;		/* sources in progress */
 	bool done;
 	struct rvt_ntrace_source *recent; /* whose message may be replayed next; or NULL */

@@ -156,7 +156,8 @@ void rvt_ntrace_ctte_head(struct rvt_params *params, const void *bytes, size_t l
 			continue;
 		rvt_ntrace_ctte_note(&ctte, &msg);
 		if (msg.field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_CONFIGURATION)
-			params->data_address = msg.field[RVT_NTRACE_F_ENAB] & RVT_NTRACE_ENAB_DATA_XOR ?
+			params->data_address =
+				msg.field[RVT_NTRACE_F_ENAB] & RVT_NTRACE_ENAB_DATA_XOR ?
 					       RVT_DATA_ADDRESS_XOR : RVT_DATA_ADDRESS_FULL;
 	}
 	params->options &= ~(unsigned int)RVT_OPT_BRANCH_PREDICTION;

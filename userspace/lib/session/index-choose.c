@@ -54,7 +54,8 @@ static int make_choice(struct rvt_session *session, struct index_choice *choice,
 		       uint64_t *chosen)
 {
 	const struct rvt_index *index = choice->index;
-	size_t first = 0, n = 0;	/* first of those that are chosen in succession, n of them */
+	/* of those that are chosen in succession: the first, and how many */
+	size_t first = 0, n = 0;
 	int err = array_grow(&choice->spans, 0);
 
 	*chosen = 0;
@@ -102,6 +103,7 @@ int rvt_index_choose(struct rvt_session *session, const struct rvt_index *index,
 
 bool rvt_index_skipped(const struct rvt_session *session, struct rvt_index_losses *losses)
 {
-	*losses = session->choice ? session->choice->losses : (struct rvt_index_losses){ .lost = 0 };
+	*losses = session->choice ? session->choice->losses :
+				    (struct rvt_index_losses){ .lost = 0 };
 	return session->choice;
 }

@@ -309,7 +309,8 @@ static unsigned int flags_of(const struct index_segment *segment)
 	return (told->any_cpu ? ANY_CPU : 0) | (told->kernel_lost ? KERNEL_LOST : 0) |
 		(told->always ? ALWAYS : 0) | (exit->has_before ? HAS_BEFORE : 0) |
 		(before->executed ? EXECUTED : 0) | (before->owned_at_end ? OWNED_AT_END : 0) |
-		(before->lost_at_end ? LOST_AT_END : 0) | (before->timed_at_end ? TIMED_AT_END : 0) |
+		(before->lost_at_end ? LOST_AT_END : 0) |
+		(before->timed_at_end ? TIMED_AT_END : 0) |
 		(before->held_at_end ? HELD_AT_END : 0) | (exit->source.known ? SOURCE_KNOWN : 0) |
 		(exit->source.left ? SOURCE_LEFT : 0) | (exit->known ? KNOWN : 0) |
 		(exit->given_up ? GIVEN_UP : 0);

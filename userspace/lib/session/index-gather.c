@@ -122,7 +122,8 @@ static int find_name(void **tree, const struct index_name *key,
 static int task_id(struct index_names *names, const struct rvt_task *task, uint32_t *id)
 {
 	struct rvt_index *index = names->index;
-	struct index_name key = { .number = (uint64_t)(uint32_t)task->pid << 32 | (uint32_t)task->tid,
+	struct index_name key = { .number = (uint64_t)(uint32_t)task->pid << 32 |
+					    (uint32_t)task->tid,
 				  .text = task->comm };
 	struct index_name *name;
 	bool new;

@@ -13,7 +13,8 @@
 struct index_key {
 	uint64_t size, mtime;	/* of the recording, bytes and ns */
 	uint64_t head;		/* hash of its first bytes, */
-	uint64_t code;		/* and of the files with code, the options that choose them, versions */
+	/* and of the files with code, the options that choose them, versions */
+	uint64_t code;
 };
 
 struct index_segment {

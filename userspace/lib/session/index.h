@@ -28,7 +28,8 @@ struct rvt_index_place {
 struct rvt_index_segment {
 	int32_t cpu;
 	bool any_cpu;		/* .cpu is one of several */
-	uint64_t earliest, latest;	/* of what is told, by options.clock; nothing: latest is less */
+	/* of what is told, by options.clock; nothing: latest is less */
+	uint64_t earliest, latest;
 	const uint32_t *tasks, *places;		/* numbers */
 	size_t n_tasks, n_places;
 	uint64_t lost, no_code;	/* LOST events, and those with RVT_REASON_NO_CODE */
@@ -50,8 +51,8 @@ char *rvt_index_path(const char *recording);
 /*
  * rvt_index_make - decodes all of a recording, by options.jobs threads. options.clock and .accesses
  * must be set, .count and .by_cpu not. @poll: as rvt_session_sink.poll, or NULL. Statistics of the
- * session are those of this run. 0, what @poll returned, -ENOTSUP (segments need time stamps), -EAGAIN
- * (damage: even a whole buffer is another when it is decoded as a segment), or -errno.
+ * session are those of this run. 0, what @poll returned, -ENOTSUP (segments need time stamps),
+ * -EAGAIN (damage: even a whole buffer is another when it is decoded as a segment), or -errno.
  */
 int rvt_index_make(struct rvt_session *session, int (*poll)(void *ctx), void *ctx,
 		   struct rvt_index **index);

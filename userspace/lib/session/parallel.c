@@ -485,7 +485,9 @@ static void tell_misfit(const struct thread_pool *pool, const struct rvt_session
 		slices->misfit(slices->ctx, slice, slice != pool->misfit);
 }
 
-/* Who can do with one thread needs no others; nor is there anything to do where nothing is chosen. */
+/*
+ * Who can do with one thread needs no others; nor is there anything to do where nothing is chosen.
+ */
 static unsigned int count_workers(const struct thread_pool *pool)
 {
 	const struct rvt_session *session = pool->session;

@@ -62,8 +62,8 @@ struct joint_source {
 };
 
 /*
- * How far slices are joined where one ends, to go on behind it some other time: of a buffer that has
- * the trace of one hart.
+ * How far slices are joined where one ends, to go on behind it some other time: of a buffer that
+ * has the trace of one hart.
  */
 struct joint_point {
 	bool has_before;
@@ -99,8 +99,8 @@ struct joint {
 };
 
 /*
- * The slices of all buffers, or of the session's spans, one after the other. The caller frees them, also after an error
- * (rvt_session_free_slices()).
+ * The slices of all buffers, or of the session's spans, one after the other. The caller frees them,
+ * also after an error (rvt_session_free_slices()).
  */
 int rvt_session_cut(struct rvt_session *session, struct slice **slices, size_t *n);
 
