@@ -570,8 +570,12 @@ void view_print_losses(struct view *view, FILE *out, const char *prefix)
 		fprintf(out, "%sall of the trace was decoded, nothing is lost\n", prefix);
 		return;
 	}
-	fprintf(out, "%sNOT ALL of the flow is here: %" PRIu64 " instructions decoded, %" PRIu64
-		" gap%s\n", prefix, losses.insns, losses.gaps, losses.gaps == 1 ? "" : "s");
+	fprintf(out, "%sNOT ALL of the flow is here", prefix);
+	/* statistics of a flow are there when it has ended */
+	if (!losses.undecoded)
+		fprintf(out, ": %" PRIu64 " instructions decoded, %" PRIu64 " gap%s", losses.insns,
+			losses.gaps, losses.gaps == 1 ? "" : "s");
+	putc('\n', out);
 	if (losses.undecoded)
 		fprintf(out, "%s  %" PRIu64 " of %" PRIu64 " bytes of trace (%.3g%%) were not "
 			"decoded: that ended before\n", prefix, losses.undecoded,
