@@ -54,13 +54,13 @@ struct queue {
 
 /*
  * Output or error lines. When all is told again, by one thread, what was written is left out: so
- * many bytes; with lanes so many lines of each.
+ * many bytes; with sources so many lines of each.
  */
 struct stream {
 	const struct pages_ops *ops;
 	FILE *out, *again;
-	uint64_t written, to_drop;	/* of all lanes together */
-	uint64_t *lanes;	/* lines that were written, then those to drop */
+	uint64_t written, to_drop;	/* of all sources together */
+	uint64_t *sources;	/* lines that were written, then those to drop */
 	char *line;		/* begun, and not complete yet */
 	size_t len, room;
 };
@@ -193,7 +193,7 @@ static int end_page(void *ctx, void *slice)
 	return err;
 }
 
-/* ---- lanes ---- */
+/* ---- sources ---- */
 
 /* Calls @take with each line that is complete, in one piece. Returns 0 or what that returned. */
 static int each_line(struct stream *stream, const char *bytes, size_t size,
@@ -224,21 +224,21 @@ static int each_line(struct stream *stream, const char *bytes, size_t size,
 	return 0;
 }
 
-static unsigned int lane_of(const struct stream *stream, const char *line, size_t len)
+static unsigned int source_of(const struct stream *stream, const char *line, size_t len)
 {
-	return stream->ops->lane(stream->ops->ctx, stream->out == stderr, line, len);
+	return stream->ops->source(stream->ops->ctx, stream->out == stderr, line, len);
 }
 
 static int count_line(struct stream *stream, const char *line, size_t len)
 {
-	stream->lanes[lane_of(stream, line, len)]++;
+	stream->sources[source_of(stream, line, len)]++;
 	stream->written++;
 	return 0;
 }
 
 static int count_written(struct stream *stream, const char *bytes, size_t size)
 {
-	if (stream->lanes)
+	if (stream->sources)
 		return each_line(stream, bytes, size, count_line);
 	stream->written += size;
 	return 0;
@@ -246,18 +246,18 @@ static int count_written(struct stream *stream, const char *bytes, size_t size)
 
 static int pass_line(struct stream *stream, const char *line, size_t len)
 {
-	uint64_t *lane = &stream->lanes[lane_of(stream, line, len)];
+	uint64_t *source = &stream->sources[source_of(stream, line, len)];
 
-	if (!*lane)
+	if (!*source)
 		return fwrite(line, 1, len, stream->out) == len ? 0 : -EPIPE;
-	--*lane;
+	--*source;
 	stream->to_drop--;
 	return 0;
 }
 
 /* ---- copying ---- */
 
-/* Leaves out what was written before all was told again. Without lanes then. */
+/* Leaves out what was written before all was told again. Without sources then. */
 static int write_once(struct stream *stream, const char *bytes, size_t size)
 {
 	size_t drop = size < stream->to_drop ? size : stream->to_drop, left = size - drop;
@@ -419,7 +419,7 @@ static ssize_t print_again(void *ctx, const char *bytes, size_t size)
 	struct stream *stream = ctx;
 	size_t drop = size < stream->to_drop ? size : stream->to_drop, left = size - drop;
 
-	if (stream->lanes && (stream->to_drop || stream->len))
+	if (stream->sources && (stream->to_drop || stream->len))
 		return each_line(stream, bytes, size, pass_line) ? 0 : (ssize_t)size;
 	stream->to_drop -= drop;
 	return fwrite(bytes + drop, 1, left, stream->out) == left ? (ssize_t)size : 0;
@@ -488,16 +488,16 @@ static bool open_stream(struct stream *stream, const struct pages_ops *ops, FILE
 	stream->ops = ops;
 	stream->out = out;
 	stream->again = fopencookie(stream, "w", functions);
-	if (ops->lane)
-		stream->lanes = calloc(ops->n_lanes, sizeof(*stream->lanes));
-	return stream->again && (stream->lanes || !ops->lane);
+	if (ops->source)
+		stream->sources = calloc(ops->n_sources, sizeof(*stream->sources));
+	return stream->again && (stream->sources || !ops->source);
 }
 
 static int close_stream(struct stream *stream, int err)
 {
 	if (stream->again && fclose(stream->again) && !err)
 		err = -EPIPE;
-	free(stream->lanes);
+	free(stream->sources);
 	free(stream->line);
 	return err;
 }

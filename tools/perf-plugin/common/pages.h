@@ -17,11 +17,11 @@ struct pages_ops {
 	bool errors;		/* slices have lines for standard error, too */
 	/*
 	 * Where the order of lines holds for each of several sources only: of which @line is, its
-	 * newline included, less than .n_lanes. @error: of those for standard error. NULL: it holds
-	 * for all.
+	 * newline included, less than .n_sources. @error: of those for standard error. NULL: it
+	 * holds for all.
 	 */
-	unsigned int n_lanes;
-	unsigned int (*lane)(void *ctx, bool error, const char *line, size_t len);
+	unsigned int n_sources;
+	unsigned int (*source)(void *ctx, bool error, const char *line, size_t len);
 	/*
 	 * A printer, which one thread uses for one slice after another; fills its call-backs in
 	 * @sink. NULL: out of memory.

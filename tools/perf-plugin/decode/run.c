@@ -208,8 +208,8 @@ static unsigned int read_source(const struct decode_job *job, const char *name)
 		rvt_stream_source(job->params, number, strtoul(end + 1, NULL, 10)) : number;
 }
 
-/* The source with which get_printer() or report() tagged the line; the last lane has the others. */
-static unsigned int lane_of(void *ctx, bool error, const char *line, size_t len)
+/* The source with which get_printer() or report() tagged the line; the last one has the others. */
+static unsigned int source_of(void *ctx, bool error, const char *line, size_t len)
 {
 	const struct decode_job *job = ctx;
 	size_t path = strlen(job->path);
@@ -233,8 +233,8 @@ int decode_run(struct decode_job *job)
 	if (err)
 		return err;
 	job->tagged = n > 1;
-	ops.n_lanes = job->tagged ? n_sources(job) + 1 : 0;
-	ops.lane = job->tagged ? lane_of : NULL;
+	ops.n_sources = job->tagged ? n_sources(job) + 1 : 0;
+	ops.source = job->tagged ? source_of : NULL;
 	job->seen = calloc(n_sources(job), sizeof(job->seen[0]));
 	err = job->seen ? pages_run(&ops, stdout) : -ENOMEM;
 	free(job->seen);
