@@ -400,15 +400,40 @@ static bool wants_places(const struct view *view, const struct rvt_index_segment
 	return false;
 }
 
-static bool wants_segment(void *ctx, const struct rvt_index_segment *segment)
+static bool may_pass(const struct view *view, const struct rvt_index_segment *segment)
 {
-	const struct view *view = ctx;
-
 	if (segment->earliest > view->to || segment->latest < view->from)
 		return false;
 	if (view->cpus && !segment->any_cpu && !in_list(view->cpus, view->n_cpus, segment->cpu))
 		return false;
-	return wants_tasks(view, segment) && wants_places(view, segment);
+	return wants_tasks(view, segment);
+}
+
+static bool wants_segment(void *ctx, const struct rvt_index_segment *segment)
+{
+	return may_pass(ctx, segment) && wants_places(ctx, segment);
+}
+
+/* Whether something of it passes the filters, wherever it was. */
+static bool must_pass(const struct view *view, const struct rvt_index_segment *segment)
+{
+	return segment->earliest <= segment->latest && segment->earliest >= view->from &&
+		segment->latest <= view->to && !(view->cpus && segment->any_cpu) &&
+		may_pass(view, segment);
+}
+
+/*
+ * Segments may be left out because of their places if it is sure without them that something passes
+ * the filters: the summary says so if nothing does.
+ */
+static bool is_sure(struct view *view)
+{
+	for (size_t i = 0; i < rvt_index_n_segments(view->index) && filtered(view); i++)
+		if (must_pass(view, rvt_index_segment(view->index, i))) {
+			view->wanted = true;
+			return true;
+		}
+	return !filtered(view);
 }
 
 /* As rvt_index_unpack(), of a file. -ENOENT: there is none. */
@@ -457,7 +482,7 @@ static bool choose_places(struct view *view,
 	uint64_t size = rvt_index_place_size(view->index);
 	size_t n = rvt_index_n_places(view->index);
 
-	if (!wants || !size)
+	if (!wants || !size || !is_sure(view))
 		return true;
 	view->places = calloc(n + 1, sizeof(*view->places));
 	for (size_t i = 0; view->places && i < n; i++)

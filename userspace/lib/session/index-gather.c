@@ -277,10 +277,9 @@ static int note_code(struct index_gathered *gathered, struct rvt_space *space, u
 }
 
 static int note_block(struct index_gathered *gathered, struct rvt_space *space,
-		      const struct rvt_block *block)
+		      uint64_t generation, const struct rvt_block *block)
 {
 	struct index_gatherer *gatherer = gathered->gatherer;
-	uint64_t generation = space ? rvt_space_generation(space) : 0;
 	uint64_t hash = (block->pc >> 1 ^ (uintptr_t)space >> 4) * 0x9e3779b97f4a7c15ull;
 	struct slot *slot = &gatherer->slots[hash >> 48];
 
@@ -307,6 +306,18 @@ static int note_hart(struct index_gathered *gathered, const struct rvt_hart_flow
 	return note_task(gathered, hart->task);
 }
 
+/* Of instruction number @insn, or behind the last one. */
+static uint64_t address(const struct rvt_block *block, uint32_t insn)
+{
+	uint64_t pc = block->pc;
+
+	if (insn == block->insns)
+		return pc + block->bytes;
+	for (uint32_t i = 0; i < insn; i++)
+		pc += 2 * block->halfwords[i];
+	return pc;
+}
+
 /*
  * Behind the end of a segment (hart.left) views are told how the line of code goes on, up to a
  * transfer (transfers.c), and so it is here.
@@ -314,25 +325,18 @@ static int note_hart(struct index_gathered *gathered, const struct rvt_hart_flow
 int rvt_index_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct index_gathered *gathered = ctx;
-	uint64_t insns = 0;
+	uint64_t insns = 0, generation = hart->space ? rvt_space_generation(hart->space) : 0;
 	int err = 0;
 
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct rvt_run *run = &runs[i];
-		const struct rvt_block *block = run->block;
-		uint64_t pc = block->pc;
 
-		for (uint32_t k = 0; k < run->first; k++)
-			pc += 2 * block->halfwords[k];
-		err = note_block(gathered, hart->space, block);
+		err = note_block(gathered, hart->space, generation, run->block);
 		gathered->told.always |= rvt_hart_loop_uncounted(hart, run);
-		if (!err && gathered->has_last && gathered->crossed && pc != gathered->next)
+		if (!err && gathered->crossed && address(run->block, run->first) != gathered->next)
 			err = RVT_SLICE_DONE;
 		gathered->crossed = hart->left;
-		for (uint32_t k = run->first; k < run->first + run->count; k++)
-			pc += 2 * block->halfwords[k];
-		gathered->next = pc;
-		gathered->has_last = true;
+		gathered->next = address(run->block, run->first + run->count);
 		insns += run->count;
 	}
 	if (note_hart(gathered, hart, rvt_hart_time(hart, 0), rvt_hart_time(hart, insns)))
@@ -373,6 +377,9 @@ int rvt_index_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_even
 	/* behind the end it is the next segment's */
 	if (event->type == RVT_EVENT_LOST && !hart->left)
 		note_loss(gathered, hart, event);
+	/* nobody is asked whether these pass filters */
+	if (event->type == RVT_EVENT_TIME || event->type == RVT_EVENT_CONTEXT)
+		return 0;
 	err = note_hart(gathered, hart, hart->time, hart->time);
 	if (!err && event->pc)
 		err = note_code(gathered, hart->space, event->pc, 1);
@@ -382,7 +389,7 @@ int rvt_index_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_even
 		return err;
 	switch (event->type) {
 	case RVT_EVENT_TRAP: case RVT_EVENT_START: case RVT_EVENT_STOP: case RVT_EVENT_LOST:
-		gathered->has_last = gathered->crossed = false;
+		gathered->crossed = false;
 		return hart->left ? RVT_SLICE_DONE : 0;
 	case RVT_EVENT_MARK:
 		return hart->left ? RVT_SLICE_DONE : 0;

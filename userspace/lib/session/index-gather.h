@@ -22,7 +22,7 @@ struct index_gathered {
 	size_t n_tasks, n_places;
 	uint64_t moment;
 	/* how the last run went on, where it is told for how long lines go on */
-	bool has_last, crossed;
+	bool crossed;
 	uint64_t next;
 };
 
