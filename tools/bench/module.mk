@@ -32,6 +32,11 @@ bench: deps
 	@$(MAKE) --no-print-directory demo-parts $(BENCH_TOOLS)
 	@tools/bench/bench
 
+## make bench-index  what an index saves
+bench-index:
+	@$(MAKE) --no-print-directory lab
+	@tools/bench/index
+
 ## make bench-scaling  how decoding scales with trace and mappings
 bench-scaling: $(B)/host/rvt-scale
 	@tools/bench/scaling
