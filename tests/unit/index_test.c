@@ -217,8 +217,8 @@ static void random_indexes(void **state)
 	assert_true(all_seen.printed > 1000 * all_seen.compared / 4);
 	assert_true(all_seen.used > all_seen.compared / 4);
 	assert_true(damage || all_seen.decoded < all_seen.all / 10 * 9);
-	/* it does hardly depend on how a segment is decoded what is in it */
-	assert_true(all_seen.refuted <= all_seen.used / (damage ? 4 : 20));
+	/* which of two segments tells what is lost between them depends on the overlap */
+	assert_true(all_seen.refuted <= all_seen.used / 4);
 }
 
 /* ---- an index that does not fit ---- */
