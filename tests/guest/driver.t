@@ -68,5 +68,17 @@ guest shutdown testing '' 'insmod rvtrace.ko || exit 1
 ok $? "shutdown: a recording runs"
 check "shutdown: all components are disabled before the machine is off" no_violations
 check "shutdown: no complaint of the kernel" quiet "$dir/console"
+
+# The same when the kernel panics: the sinks stop, so that what led there is what stays.
+# shellcheck disable=SC2016 # for the guest
+guest panic testing '' 'insmod rvtrace.ko || exit 1
+	perf-rvtrace record -q -a -o /tmp/data -- sleep 1000 &
+	for i in $(seq 60); do
+		sleep 1
+		grep -q tracing /sys/bus/rvtrace/devices/encoder-*/state && echo c > /proc/sysrq-trigger
+	done
+	exit 2' 2>/dev/null
+is "panic: the kernel panics while a recording runs" 123 $?
+check "panic: all components are disabled" no_violations
 rm -rf "$guest_bin"
 done_testing

@@ -54,6 +54,7 @@ guest memory testing "topology=k3-etr,own-hart=on,$chip,late-reads=5,wp-lag=64" 
 	ls $devices > devices
 	cat $devices/ramsink-0/sink_id $devices/ramsink-0/access_bytes $devices/ramsink-0/stop_on_wrap > texts || exit 2
 	grep framing $devices/encoder-0/params >> texts
+	(cd $devices/encoder-0/decoder && grep -H . *) > decoder
 	perf-rvtrace record -q -o threads.data -e rvtrace/context,timestamp/u -- mixture forked || exit 3
 	perf-rvtrace record -q -a -m ,16M -o all.data -e rvtrace// -- mixture forked || exit 4
 	echo 2 > /proc/sys/kernel/perf_event_paranoid
@@ -66,6 +67,9 @@ is "memory: devices" "atbbridge-0 atbbridge-1 encoder-0 encoder-1 funnel-0 funne
 	"$(tr '\n' ' ' <"$dir/share/devices" | sed 's/ $//')"
 is "memory: the ETR is the only sink, writes frames, and does not stop" "1 16 0 framing = coresight" \
 	"$(tr '\n' ' ' <"$dir/share/texts" | sed 's/ $//')"
+is "memory: what a decoder must know, a file for each" \
+	"dialect:1.0 framing:coresight mode:btm protocol:ntrace src_bits:12 timestamp:delta xlen:64" \
+	"$(tr '\n' ' ' <"$dir/share/decoder" | sed 's/ $//')"
 # in_order FILE...: what the recordings tell of each hart is all that it executed, in that order; the
 # pieces of the sink lie in the buffers of both harts.
 in_order()

@@ -4,8 +4,10 @@
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
+#include <linux/gfp.h>
 #include <linux/kstrtox.h>
 #include <linux/property.h>
+#include <linux/string.h>
 #include <linux/sysfs.h>
 
 #include "rvtrace-encoder.h"
@@ -129,6 +131,72 @@ static ssize_t params_ntrace_show(struct device *dev, struct device_attribute *a
 }
 static DEVICE_ATTR_RO(params_ntrace);
 
+/* The last of the lines "@key = ..." in @params, which is changed, or NULL */
+VISIBLE_IF_KUNIT const char *rvtrace_params_value(char *params, const char *key)
+{
+	const char *found = NULL;
+	char *line, *value;
+
+	while ((line = strsep(&params, "\n"))) {
+		value = line;
+		line = strsep(&value, "=");
+		if (value && !strcmp(strim(line), key))
+			found = strim(value);
+	}
+	return found;
+}
+
+/* One value of "params". @buf may be NULL. Returns -ENOENT when it is not there. */
+static ssize_t rvtrace_decoder_value(struct rvtrace_encoder *enc, const char *key, char *buf)
+{
+	char *params = (char *)__get_free_page(GFP_KERNEL);
+	const char *value;
+	ssize_t len = -ENOENT;
+
+	if (!params)
+		return -ENOMEM;
+	rvtrace_params_emit(enc, enc->format, params);
+	value = rvtrace_params_value(params, key);
+	if (value)
+		len = buf ? sysfs_emit(buf, "%s\n", value) : 0;
+	free_page((unsigned long)params);
+	return len;
+}
+
+static ssize_t rvtrace_decoder_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return rvtrace_decoder_value(dev_to_encoder(dev), attr->attr.name, buf);
+}
+
+#define RVTRACE_DECODER_ATTR(_name)				\
+	(&((struct device_attribute)				\
+	   __ATTR(_name, 0444, rvtrace_decoder_show, NULL)).attr)
+
+static struct attribute *rvtrace_decoder_attrs[] = {
+	RVTRACE_DECODER_ATTR(protocol),
+	RVTRACE_DECODER_ATTR(xlen),
+	RVTRACE_DECODER_ATTR(framing),
+	RVTRACE_DECODER_ATTR(dialect),
+	RVTRACE_DECODER_ATTR(mode),
+	RVTRACE_DECODER_ATTR(src_bits),
+	RVTRACE_DECODER_ATTR(srcid_bits),
+	RVTRACE_DECODER_ATTR(timestamp),
+	NULL
+};
+
+static umode_t rvtrace_decoder_visible(struct kobject *kobj, struct attribute *attr, int i)
+{
+	struct rvtrace_encoder *enc = dev_to_encoder(kobj_to_dev(kobj));
+
+	return rvtrace_decoder_value(enc, attr->name, NULL) < 0 ? 0 : attr->mode;
+}
+
+static const struct attribute_group rvtrace_decoder_group = {
+	.name = "decoder",
+	.attrs = rvtrace_decoder_attrs,
+	.is_visible = rvtrace_decoder_visible,
+};
+
 /**
  * struct rvtrace_trigger_attr - a trigger control
  * @attr:	its file
@@ -202,6 +270,7 @@ static const struct attribute_group rvtrace_encoder_group = {
 const struct attribute_group *rvtrace_encoder_groups[] = {
 	&rvtrace_component_group,
 	&rvtrace_encoder_group,
+	&rvtrace_decoder_group,
 	&rvtrace_discovery_group,
 	&rvtrace_ts_group,
 	NULL

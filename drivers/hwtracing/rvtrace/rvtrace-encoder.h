@@ -227,6 +227,7 @@ int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event,
 /* For rvtrace-kunit.c; static without CONFIG_KUNIT */
 #if IS_ENABLED(CONFIG_KUNIT)
 int rvtrace_probe_src(struct rvtrace_encoder *enc);
+const char *rvtrace_params_value(char *params, const char *key);
 void rvtrace_sync_one(struct rvtrace_config *config, const struct perf_addr_filter *filter,
 		      u64 start, u64 size);
 #endif

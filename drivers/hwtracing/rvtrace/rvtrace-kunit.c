@@ -770,6 +770,20 @@ static void rvtrace_kunit_coresight(struct kunit *test, struct rvtrace_component
 	writel_relaxed(devid, comp->base + 0xfc8);
 }
 
+/* The last of equal keys counts, and a key is not the beginning of another. */
+static void rvtrace_test_params(struct kunit *test)
+{
+	static const char text[] = "mode = btm\nsrc_bits = 12\nnonsense\nmode =htm\nmodes = x\n";
+	char params[sizeof(text)];
+
+	memcpy(params, text, sizeof(text));
+	KUNIT_EXPECT_STREQ(test, rvtrace_params_value(params, "mode"), "htm");
+	memcpy(params, text, sizeof(text));
+	KUNIT_EXPECT_STREQ(test, rvtrace_params_value(params, "src_bits"), "12");
+	memcpy(params, text, sizeof(text));
+	KUNIT_EXPECT_NULL(test, rvtrace_params_value(params, "dialect"));
+}
+
 static void rvtrace_test_csfunnel(struct kunit *test)
 {
 	const struct rvtrace_platform_ops *ops = &rvtrace_csfunnel_ops;
@@ -890,6 +904,7 @@ static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_position),
 	KUNIT_CASE(rvtrace_test_written),
 	KUNIT_CASE(rvtrace_test_rate),
+	KUNIT_CASE(rvtrace_test_params),
 	KUNIT_CASE(rvtrace_test_csfunnel),
 	KUNIT_CASE(rvtrace_test_etr),
 	KUNIT_CASE(rvtrace_test_timeout),

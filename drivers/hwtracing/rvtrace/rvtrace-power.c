@@ -8,6 +8,7 @@
 #include <linux/cpu.h>
 #include <linux/cpu_pm.h>
 #include <linux/cpuhotplug.h>
+#include <linux/panic_notifier.h>
 #include <linux/platform_device.h>
 #include <linux/refcount.h>
 #include <linux/smp.h>
@@ -425,6 +426,16 @@ static struct notifier_block rvtrace_cpu_pm_block = {
 	.notifier_call = rvtrace_cpu_pm,
 };
 
+static int rvtrace_panic(struct notifier_block *block, unsigned long action, void *data)
+{
+	rvtrace_session_panic();
+	return NOTIFY_OK;
+}
+
+static struct notifier_block rvtrace_panic_block = {
+	.notifier_call = rvtrace_panic,
+};
+
 int rvtrace_power_init(void)
 {
 	int ret;
@@ -435,11 +446,13 @@ int rvtrace_power_init(void)
 		return ret;
 	rvtrace_cpuhp = ret;
 	cpu_pm_register_notifier(&rvtrace_cpu_pm_block);
+	atomic_notifier_chain_register(&panic_notifier_list, &rvtrace_panic_block);
 	return 0;
 }
 
 void rvtrace_power_exit(void)
 {
+	atomic_notifier_chain_unregister(&panic_notifier_list, &rvtrace_panic_block);
 	cpu_pm_unregister_notifier(&rvtrace_cpu_pm_block);
 	cpuhp_remove_state_nocalls(rvtrace_cpuhp);
 	/* Until its device was gone, a write to an attribute of a PIB sink could queue it again. */

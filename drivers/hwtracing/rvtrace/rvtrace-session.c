@@ -26,6 +26,8 @@
 
 /* How long a sink that stopped itself is given to become empty (microseconds) */
 #define RVTRACE_EMPTY_US	20
+/* How long a component is given when the kernel has panicked (microseconds) */
+#define RVTRACE_PANIC_US	1000
 
 /* The event is neither paused nor is its window closed. */
 static bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
@@ -507,6 +509,51 @@ bool rvtrace_path_attend(struct rvtrace_cpu *rc)
 		rvtrace_path_release(rc);
 	rvtrace_path_unlock(rc->path);
 	return again;
+}
+
+/* As rvtrace_disable(), when nobody takes what a full sink has */
+static void rvtrace_panic_disable(struct rvtrace_component *comp)
+{
+	bool here = cpumask_empty(&comp->cpus) ||
+		    cpumask_test_cpu(raw_smp_processor_id(), &comp->cpus);
+
+	if (!(comp->control & RVTRACE_CONTROL_ENABLE) || comp->broken)
+		return;
+	if (!here && (comp->platform->own_hart || comp->type != RVTRACE_TYPE_ENCODER))
+		return;
+	if (comp->type == RVTRACE_TYPE_ENCODER)
+		rvtrace_encoder_set_tracing(to_rvtrace_encoder(comp), false);
+	comp->control &= ~RVTRACE_CONTROL_ENABLE;
+	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
+	rvtrace_wait_quietly(comp, RVTRACE_CONTROL_ENABLE | RVTRACE_CONTROL_EMPTY,
+			     RVTRACE_CONTROL_EMPTY, RVTRACE_PANIC_US);
+}
+
+/*
+ * rvtrace_session_panic - the kernel has panicked: stop all trace, so that what led here stays
+ *
+ * The other harts stand still and may hold any lock, so none is taken. What a sink has is in memory
+ * then, where it was written.
+ */
+void rvtrace_session_panic(void)
+{
+	struct rvtrace_component *comp;
+	struct rvtrace_cpu *rc;
+	int cpu, d;
+
+	for_each_possible_cpu(cpu) {
+		rc = &per_cpu(rvtrace_cpus, cpu);
+		if (rc->encoder)
+			rvtrace_panic_disable(&rc->encoder->comp);
+	}
+	for (d = RVTRACE_MAX_HOPS - 1; d >= 0; d--) {
+		for_each_possible_cpu(cpu) {
+			rc = &per_cpu(rvtrace_cpus, cpu);
+			comp = rc->path ? rvtrace_hop(rc->path, d) : NULL;
+			if (comp)
+				rvtrace_panic_disable(comp);
+		}
+	}
 }
 
 static void rvtrace_path_collect_locked(struct rvtrace_cpu *rc)

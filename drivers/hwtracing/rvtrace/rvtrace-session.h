@@ -16,6 +16,8 @@ int rvtrace_path_start(struct rvtrace_cpu *rc);
 void rvtrace_path_stop(struct rvtrace_cpu *rc);
 bool rvtrace_path_drain(struct rvtrace_cpu *rc);
 bool rvtrace_path_attend(struct rvtrace_cpu *rc);
+/* On any hart, when the others stand still */
+void rvtrace_session_panic(void);
 void rvtrace_path_collect(struct rvtrace_cpu *rc);
 void rvtrace_path_update_tracing(struct rvtrace_cpu *rc);
 
