@@ -46,7 +46,7 @@ done
 full dump "$rv" dump "$dir/perf.data"
 full "dump --json" "$rv" dump --json "$dir/perf.data"
 full "--help" "$rv" --help
-for command in record script report annotate latency gdb diff export inject profile stat list doctor decode dump tandem; do
+for command in record script report annotate latency gdb diff export archive inject profile stat list doctor decode dump tandem; do
 	full "$command --help" "$rv" $command --help
 done
 mkdir -p "$dir/sys/bus/event_source/devices/rvtrace"

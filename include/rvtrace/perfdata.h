@@ -35,6 +35,7 @@ enum rvt_perfdata_feature {
 	RVT_FEAT_RVTRACE_META = 240,	/* text: how to decode (Documentation/design.rst) */
 	RVT_FEAT_RVTRACE_CODE = 241,	/* code that is in no file: kernel, modules, vdso */
 	RVT_FEAT_RVTRACE_KALLSYMS = 242,	/* zstd-compressed copy of /proc/kallsyms */
+	RVT_FEAT_RVTRACE_SHARED = 243,	/* references: code and symbols in files of their own */
 	RVT_FEAT_BITS = 256,
 };
 
@@ -190,6 +191,7 @@ enum rvt_foreign rvt_perfdata_foreign(const struct rvt_perfdata_record *record, 
 enum rvt_code_kind {
 	RVT_CODE_KERNEL = 1, RVT_CODE_MODULE, RVT_CODE_VDSO, RVT_CODE_BPF,
 	RVT_CODE_UPROBES,	/* copies of probed instructions, which run in place of these */
+	RVT_CODE_SYMBOLS,	/* in RVT_FEAT_RVTRACE_SHARED only: /proc/kallsyms, no code */
 };
 
 /*
@@ -231,6 +233,25 @@ int rvt_text_unpack(const void *blob, size_t len, char **text, size_t *text_len)
  */
 int rvt_aux_pack(const void *bytes, size_t n, int level, void **blob, size_t *room, size_t *len);
 int rvt_aux_unpack(const void *blob, size_t len, void *bytes, size_t unpacked);
+
+/*
+ * What a recording has of these, in its own sections and in files that it refers to
+ * (userspace/lib/perfdata/shared.h); rvt_perfdata_warning() tells of files that are not there.
+ *
+ * rvt_perfdata_code - *@store is unchanged when there is no code. The store is the caller's, to be
+ * closed before @file. 0, -EBADMSG (damaged), -ENOMEM.
+ * rvt_perfdata_kallsyms - *@text is malloc'd, with a terminating zero. 0, -ENOENT (none), -EBADMSG,
+ * -ENOMEM; then *@text is NULL.
+ */
+int rvt_perfdata_code(struct rvt_perfdata *file, struct rvt_code_store **store);
+int rvt_perfdata_kallsyms(const struct rvt_perfdata *file, char **text, size_t *len);
+
+/*
+ * rvt_perfdata_archive - writes @file to @fd, an empty file, with all that it refers to in it. 0;
+ * -ENOENT: some of that is not there, rvt_perfdata_warning() names it; -EBADMSG (damaged), -ENOMEM,
+ * or -errno of writing.
+ */
+int rvt_perfdata_archive(struct rvt_perfdata *file, int fd);
 
 /* ---- writer ---- */
 

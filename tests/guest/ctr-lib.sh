@@ -58,6 +58,7 @@ ctr_guest()
 		}
 		# Line n: the hart of cpu n, for the model counts harts.
 		sed -n 's/^hart[[:space:]]*: *//p' /proc/cpuinfo > harts
+		export PERF_RVTRACE_EMBED=yes
 		insmod riscv_ctr.ko || exit 1
 		cat $ctr_sysfs/caps/* > caps
 		$script

@@ -32,6 +32,8 @@ guest()
 		cd /mnt/share || exit 1
 		awk '/^processor/ { cpu = \$3 } /^hart[^i]*:/ { print \$3, cpu }' /proc/cpuinfo > harts
 		export PATH=/mnt/share:\$PATH
+		# recordings are decoded here, without the guest's cache
+		export PERF_RVTRACE_EMBED=yes
 		$script
 	END
 	# shellcheck disable=SC2086 # these are words

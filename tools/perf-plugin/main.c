@@ -24,6 +24,7 @@ static const struct command {
 	{ "gdb", cmd_gdb, "a debugger goes through a recording, forwards and backwards", true },
 	{ "diff", cmd_diff, "what two recordings do differently", false },
 	{ "export", cmd_export, "calls, threads and switches as a database", false },
+	{ "archive", cmd_archive, "a recording with all kernel code in it, for another machine", true },
 	{ "inject", cmd_inject, "an ordinary perf.data with samples made from the trace", true },
 	{ "profile", cmd_profile, "profiles for compilers, flame graphs, timelines", false },
 	{ "fleet", cmd_fleet, "many recordings as one report and one profile", true },

@@ -8,6 +8,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include <rvtrace/kernel-code.h>
+#include "bpf/symbols.h"
 
 #define MAX_PIECES 16		/* of a module's code: the buffer is for others, too */
 #define MAX_FUNCTIONS 4096
@@ -388,6 +389,73 @@ int read_page(struct address *ctx)
 	void *bytes = bpf_map_lookup_elem(&page, &zero);
 
 	return !bytes || bpf_probe_read_kernel(bytes, RVT_KERNEL_PAGE, (void *)ctx->addr);
+}
+
+/* ---- for the recorder: symbols of what is not the kernel itself ---- */
+
+struct seq_file;
+
+struct bpf_iter_meta {
+	struct seq_file *seq;
+} KERNEL_STRUCT;
+
+struct kallsym_iter {
+	unsigned long value;
+	char type;
+	char name[512];
+	char module_name[56];
+} KERNEL_STRUCT;
+
+struct symbol_room {
+	struct kernel_symbol head;
+	char names[SYMBOL_NAME + SYMBOL_OWNER];
+};
+
+struct bpf_iter__ksym {
+	struct bpf_iter_meta *meta;
+	struct kallsym_iter *ksym;
+} KERNEL_STRUCT;
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct symbol_room);
+} symbol_room SEC(".maps");
+
+/* $x, .L17 ...: the assembler's, many times as many as functions. */
+static int is_local(const char *name)
+{
+	return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
+}
+
+/* Those of /proc/kallsyms, which prints 100000 of the kernel before. */
+SEC("iter/ksym")
+int symbols(struct bpf_iter__ksym *ctx)
+{
+	struct kallsym_iter *symbol = ctx->ksym;
+	struct symbol_room *out;
+	__u32 zero = 0;
+	long name, owner;
+
+	/* those that others define have no address here */
+	if (!symbol || !symbol->module_name[0] || !symbol->value || is_local(symbol->name))
+		return 0;
+	out = bpf_map_lookup_elem(&symbol_room, &zero);
+	if (!out)
+		return 0;
+	name = bpf_probe_read_kernel_str(out->names, SYMBOL_NAME, symbol->name);
+	if (name <= 0 || name > SYMBOL_NAME)
+		return 0;
+	owner = bpf_probe_read_kernel_str(out->names + name, SYMBOL_OWNER, symbol->module_name);
+	if (owner <= 0 || owner > SYMBOL_OWNER)
+		return 0;
+	out->head.addr = symbol->value;
+	out->head.type = symbol->type;
+	out->head.name_len = name;
+	out->head.owner_len = owner;
+	bpf_seq_write(ctx->meta->seq, out, sizeof(out->head) + name + owner);
+	return 0;
 }
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";

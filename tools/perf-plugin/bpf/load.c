@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
+#include "util/array.h"
 #include "bpf/load.h"
+
+#define ITERATOR_READ (64u << 10)
 
 /* What the compiler made of FILE.bpf.c, between NAME_begin and NAME_end; Makefile says where. */
 #define OBJECT(name, file) \
@@ -58,6 +61,37 @@ struct bpf_object *bpf_open_user_code(void)
 struct bpf_object *bpf_open_calls(void)
 {
 	return open_object("rvtrace_calls", rvtrace_calls_begin, rvtrace_calls_end);
+}
+
+int bpf_read_iterator(const struct bpf_object *object, const char *name, char **bytes, size_t *len)
+{
+	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
+	struct bpf_link *link = program ? bpf_program__attach_iter(program, NULL) : NULL;
+	size_t room = 0;
+	ssize_t got = -1;
+	int fd;
+
+	*bytes = NULL;
+	*len = 0;
+	if (!link)
+		return -ENOTSUP;
+	fd = bpf_iter_create(bpf_link__fd(link));
+	while (fd >= 0) {
+		if (array_reserve(bytes, &room, *len, ITERATOR_READ + 1))
+			break;
+		got = read(fd, *bytes + *len, room - *len - 1);
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (got <= 0)
+			break;
+		*len += got;
+	}
+	if (fd >= 0)
+		close(fd);
+	bpf_link__destroy(link);
+	if (!got)
+		(*bytes)[*len] = 0;
+	return got ? -ENOTSUP : 0;
 }
 
 const char *bpf_refusal(int err)

@@ -11,6 +11,7 @@ int cmd_record(int argc, char **argv);
 int cmd_script(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
+int cmd_archive(int argc, char **argv);
 int cmd_export(int argc, char **argv);
 int cmd_gdb(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

@@ -93,7 +93,9 @@ void bpf_output_attach(struct bpf_output *output)
 	bpf_object__for_each_program(program, output->object) {
 		struct bpf_link *link;
 
-		if (!bpf_program__autoload(program))
+		/* those of no event run when the recorder wants what they give */
+		if (!bpf_program__autoload(program) ||
+		    bpf_program__expected_attach_type(program) == BPF_TRACE_ITER)
 			continue;
 		link = bpf_program__attach(program);
 		bpf_output_add_link(output, link ? link : attach_behind_tracer(program));

@@ -25,12 +25,16 @@ int code_list_add(struct code_list *list, const struct rvt_code *what, uint64_t 
 	return 0;
 }
 
+void code_list_free(const struct rvt_code *code)
+{
+	free((void *)code->bytes);
+	free((void *)code->name);
+}
+
 void code_list_clear(struct code_list *list)
 {
-	for (size_t i = 0; i < list->n; i++) {
-		free((void *)list->code[i].bytes);
-		free((void *)list->code[i].name);
-	}
+	for (size_t i = 0; i < list->n; i++)
+		code_list_free(&list->code[i]);
 	free(list->code);
 	*list = (struct code_list){ 0 };
 }

@@ -14,5 +14,7 @@ struct code_list {
 int code_list_add(struct code_list *list, const struct rvt_code *what, uint64_t addr,
 		  const uint8_t *bytes, uint64_t len);
 void code_list_clear(struct code_list *list);
+/* What code_list_add() made, of an entry that is in no list any more. */
+void code_list_free(const struct rvt_code *code);
 
 #endif

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Code that is in no file: the kernel and its modules as they are in memory (jump labels and
- * alternatives patched), and the vdso. It goes into the recording, so that any machine can decode.
+ * alternatives patched), and the vdso. What recordings share, and is not to be embedded, is in files of
+ * its own, which the recording refers to (shared.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,8 @@
 #include "common/text.h"
 #include "record/code.h"
 #include "record/record.h"
+#include "record/shared.h"
+#include "record/symbols.h"
 
 #define BPF_REGION (128u << 20)		/* below the kernel */
 #define MAX_BPF_MEMORY (16u << 20)	/* that is looked through */
@@ -153,41 +156,34 @@ static int copy_page(const struct recorder *rec, struct code_list *list, int fd,
 /* What the kernel makes for itself has such names, or owners. */
 static const char *const made[] = { "[__builtin__", "bpf_trampoline_", "bpf_dispatcher_" };
 
-/* The line of @kallsyms from @next on that has one; NULL: none. */
-static const char *find_made(const char *kallsyms, const char *next)
+static bool is_made(const char *line)
 {
-	const char *found = NULL;
-
-	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++) {
-		const char *at = strstr(next, made[i]);
-
-		if (at && (!found || at < found))
-			found = at;
-	}
-	while (found && found > kallsyms && found[-1] != '\n')
-		found--;
-	return found;
+	for (size_t i = 0; i < sizeof(made) / sizeof(*made); i++)
+		if (strstr(line, made[i]))
+			return true;
+	return false;
 }
 
 /*
  * What the kernel makes for itself while it runs has names in brackets as modules have, but is in
  * no list: copies of probed instructions, trampolines of the tracer and of BPF. Each is shorter
- * than a page.
+ * than a page. The symbols of the kernel itself come first, and have none in brackets.
  */
 static int copy_made(const struct recorder *rec, struct code_list *list, int fd, Elf *elf,
 		     const char *kallsyms)
 {
+	const char *next = kallsyms ? symbols_of_others(kallsyms) : NULL;
 	int err = 0;
 
-	for (const char *next = kallsyms; next && err != -ENOMEM; next = strchr(next, '\n')) {
+	while (next && *next && err != -ENOMEM) {
+		size_t len = strcspn(next, "\n");
 		char line[256], name[128];
 		uint64_t addr;
 
-		next = find_made(kallsyms, next);
-		if (!next)
-			break;
-		snprintf(line, sizeof(line), "%.*s", (int)strcspn(next, "\n"), next);
-		if (!strchr(line, '[') || sscanf(line, "%" SCNx64 " %*c %127s", &addr, name) != 2)
+		snprintf(line, sizeof(line), "%.*s", (int)len, next);
+		next += len + (next[len] == '\n');
+		if (!is_made(line) || !strchr(line, '[') ||
+		    sscanf(line, "%" SCNx64 " %*c %127s", &addr, name) != 2)
 			continue;
 		err = copy_page(rec, list, fd, elf, addr);
 		if (err != -ENOMEM && !strncmp(name, "bpf_", 4))
@@ -297,27 +293,72 @@ static void add_kallsyms(struct recorder *rec, const char *text)
 	}
 }
 
-void record_add_code(struct recorder *rec)
+static void add_packed(struct recorder *rec, unsigned int feature, const struct code_list *list)
 {
-	struct code_list list = { 0 };
-	char *kallsyms;
 	size_t len;
 	void *blob;
+
+	if (!list->n || rvt_code_pack(list->code, list->n, &blob, &len))
+		return;
+	rvt_perfdata_add_feature(rec->writer, feature, blob, len);
+	free(blob);
+}
+
+/* What recordings share leaves @list. */
+static void share_code(struct shared_list *shared, struct code_list *list)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->n; i++) {
+		struct rvt_code *code = &list->code[i];
+
+		if ((code->kind == RVT_CODE_KERNEL || code->kind == RVT_CODE_MODULE) &&
+		    shared_add_code(shared, code))
+			code_list_free(code);
+		else
+			list->code[n++] = *code;
+	}
+	list->n = n;
+}
+
+static void open_shared(struct recorder *rec, struct shared_list *shared)
+{
+	int err = rec->options.embed ? 0 : shared_open(shared);
+
+	if (err)
+		cmd_info("the recording has a copy of the kernel's code: %s/.cache cannot be used: "
+			 "%s", getenv("HOME") ?: "", strerror(-err));
+	if (err)
+		shared_close(shared);
+}
+
+static void add_kernel(struct recorder *rec, struct code_list *list, struct shared_list *shared)
+{
+	char *kallsyms;
+
+	/* programs come and go: these first */
+	copy_bpf_memory(rec, list);
+	record_copy_bpf(list);
+	kallsyms = record_symbols(rec, shared);
+	copy_kernel(rec, list, kallsyms);
+	add_kallsyms(rec, kallsyms);
+	free(kallsyms);
+	share_code(shared, list);
+}
+
+void record_add_code(struct recorder *rec)
+{
+	struct shared_list shared = { 0 };
+	struct code_list list = { 0 };
 
 	copy_vdso(&list);
 	record_copy_uprobes(rec, &list);
 	if (!rec->trace_attr.exclude_kernel && !rec->options.no_code) {
-		/* programs come and go: these first */
-		copy_bpf_memory(rec, &list);
-		record_copy_bpf(&list);
-		kallsyms = read_text("/proc/kallsyms");
-		copy_kernel(rec, &list, kallsyms);
-		add_kallsyms(rec, kallsyms);
-		free(kallsyms);
+		open_shared(rec, &shared);
+		add_kernel(rec, &list, &shared);
 	}
-	if (list.n && !rvt_code_pack(list.code, list.n, &blob, &len)) {
-		rvt_perfdata_add_feature(rec->writer, RVT_FEAT_RVTRACE_CODE, blob, len);
-		free(blob);
-	}
+	add_packed(rec, RVT_FEAT_RVTRACE_CODE, &list);
+	add_packed(rec, RVT_FEAT_RVTRACE_SHARED, &shared.refs);
 	code_list_clear(&list);
+	shared_close(&shared);
 }

@@ -15,9 +15,8 @@
 #include "common/cmd.h"
 #include "common/text.h"
 #include "file/file.h"
+#include "record/notes.h"
 #include "record/record.h"
-
-#define NOTE_GNU_BUILD_ID 3
 
 /* MMAP2 as the kernel writes it; with PERF_RECORD_MISC_MMAP_BUILD_ID the id replaces the inode. */
 struct mmap2_record {
@@ -87,45 +86,27 @@ static void add_mmap(struct pass *pass, const struct rvt_perfdata_record *record
 		add_from_file(pass->rec, map->name, map->name);
 }
 
-/* Notes as sysfs shows them: Nhdr, name, description, each padded to 4 bytes. */
 static void add_from_notes(struct recorder *rec, const char *name, const char *path)
 {
-	uint8_t bytes[4096];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t len, pos = 0;
+	uint8_t id[NOTES_ID_BYTES];
+	size_t len = notes_build_id(path, id);
 
-	if (fd < 0)
-		return;
-	len = read(fd, bytes, sizeof(bytes));
-	close(fd);
-	while (len - pos > (ssize_t)sizeof(GElf_Nhdr)) {
-		const GElf_Nhdr *note = (const void *)(bytes + pos);
-		uint64_t id = pos + sizeof(*note) + ((note->n_namesz + 3ULL) & ~3ULL);
-
-		if (id + note->n_descsz > (uint64_t)len)
-			return;
-		if (note->n_type == NOTE_GNU_BUILD_ID && note->n_namesz == 4 &&
-		    !memcmp(note + 1, "GNU", 4)) {
-			rvt_perfdata_add_build_id(rec->writer, name, bytes + id, note->n_descsz,
-						  PERF_RECORD_MISC_KERNEL);
-			return;
-		}
-		pos = id + ((note->n_descsz + 3ULL) & ~3ULL);
-	}
+	if (len)
+		rvt_perfdata_add_build_id(rec->writer, name, id, len, PERF_RECORD_MISC_KERNEL);
 }
 
 static void add_kernel_build_ids(struct recorder *rec)
 {
 	char *modules, *rest, *line;
 
-	add_from_notes(rec, "[kernel.kallsyms]", "/sys/kernel/notes");
+	add_from_notes(rec, "[kernel.kallsyms]", NOTES_OF_KERNEL);
 	modules = rest = read_text("/proc/modules");
 	while ((line = strsep(&rest, "\n"))) {
 		char name[80], path[160];
 
 		line[strcspn(line, " ")] = 0;
 		snprintf(name, sizeof(name), "[%.64s]", line);
-		snprintf(path, sizeof(path), "/sys/module/%.64s/notes/.note.gnu.build-id", line);
+		snprintf(path, sizeof(path), NOTES_OF_MODULE, line);
 		add_from_notes(rec, name, path);
 	}
 	free(modules);

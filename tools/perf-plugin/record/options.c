@@ -14,6 +14,7 @@
 
 #define MAX_LEVEL 19	/* more needs much memory */
 #define COPY_BYTES (64ULL << 20)	/* of code of programs */
+#define RECORD_EMBED "PERF_RVTRACE_EMBED"	/* in the environment: --embed, always */
 #define MAX_SIZE (1ULL << 33)	/* shifted by any unit it fits */
 
 static const char help[] =
@@ -50,12 +51,12 @@ static const char help[] =
 	"FILE\n"
 "  -z, --compression-level[=N]  zstd, 1 to 19 (1); --force: any protocol; --auxtrace-info: for "
 	"perf\n"
-"      --no-code         no copy of kernel code; --copy-code auto|never|SIZE: of programs' in no "
-	"file\n";
+"      --no-code, --embed  no copy of kernel code, or one in the file; --copy-code "
+	"auto|never|SIZE\n";
 
 enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
        OPT_KEEP, OPT_SWITCHES, OPT_CONTROL, OPT_SWITCH_OUTPUT, OPT_MAX_SIZE,
-       OPT_AUXTRACE_INFO, OPT_COPY_CODE, OPT_TRIGGER };
+       OPT_AUXTRACE_INFO, OPT_COPY_CODE, OPT_TRIGGER, OPT_EMBED };
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
@@ -83,6 +84,7 @@ static const struct option long_options[] = {
 	{ "profile", optional_argument, NULL, OPT_PROFILE },
 	{ "dso", required_argument, NULL, OPT_DSO },
 	{ "keep", required_argument, NULL, OPT_KEEP },
+	{ "embed", no_argument, NULL, OPT_EMBED },
 	{ "no-code", no_argument, NULL, OPT_NO_CODE },
 	{ "copy-code", required_argument, NULL, OPT_COPY_CODE },
 	{ "auxtrace-info", no_argument, NULL, OPT_AUXTRACE_INFO },
@@ -411,6 +413,7 @@ static int take_option(struct record_options *options, int c)
 	case OPT_KEEP: options->keep = optarg; return 0;
 	case OPT_COPY_CODE: return parse_copy_code(options, optarg);
 	case OPT_NO_CODE: options->no_code = true; return 0;
+	case OPT_EMBED: options->embed = true; return 0;
 	case OPT_AUXTRACE_INFO: options->auxtrace_info = true; return 0;
 	case OPT_FORCE: options->force = true; return 0;
 	case 'h':
@@ -494,6 +497,7 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 
 	*options = (struct record_options){
 		.event = strdup(RECORD_PMU "//"), .copy_code = true, .copy_bytes = COPY_BYTES,
+		.embed = getenv(RECORD_EMBED),
 	};
 	if (!options->event)
 		return -ENOMEM;

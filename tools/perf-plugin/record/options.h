@@ -32,6 +32,7 @@ struct record_options {
 	enum record_switches switches;
 	struct number_list switch_pids;	/* SWITCHES_PIDS */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
+	bool embed;		/* the kernel's code and symbols, not references to the cache */
 	bool auxtrace_info;	/* for perf with support for RISC-V trace, too */
 	bool snapshot, snapshot_at_end;	/* -S: the newest trace only, at SIGUSR2; and at the end */
 	struct trigger_list triggers;	/* --trigger: snapshots when these happen, too */

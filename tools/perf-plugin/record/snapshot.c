@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "util/array.h"
 #include "common/cmd.h"
 #include "record/record.h"
 #include "record/tasks.h"
@@ -16,38 +15,6 @@
 
 #ifdef HAVE_LIBBPF
 #include "bpf/load.h"
-
-#define SNAPSHOT_READ (64u << 10)
-
-/* All that the iterator @name writes. */
-static int read_iterator(struct bpf_object *object, const char *name, char **bytes, size_t *len)
-{
-	struct bpf_program *program = bpf_object__find_program_by_name(object, name);
-	struct bpf_link *link = program ? bpf_program__attach_iter(program, NULL) : NULL;
-	size_t room = 0;
-	ssize_t got = -1;
-	int fd;
-
-	*bytes = NULL;
-	*len = 0;
-	if (!link)
-		return -ENOTSUP;
-	fd = bpf_iter_create(bpf_link__fd(link));
-	while (fd >= 0) {
-		if (array_reserve(bytes, &room, *len, SNAPSHOT_READ))
-			break;
-		got = read(fd, *bytes + *len, room - *len);
-		if (got < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (got <= 0)
-			break;
-		*len += got;
-	}
-	if (fd >= 0)
-		close(fd);
-	bpf_link__destroy(link);
-	return got ? -ENOTSUP : 0;
-}
 
 static int put_maps(struct recorder *rec, const char *bytes, size_t len)
 {
@@ -72,10 +39,10 @@ static int put_all(struct recorder *rec, struct bpf_object *object)
 {
 	char *tasks = NULL, *maps = NULL;
 	size_t n_tasks = 0, n_maps = 0;
-	int err = read_iterator(object, "tasks", &tasks, &n_tasks);
+	int err = bpf_read_iterator(object, "tasks", &tasks, &n_tasks);
 
 	if (!err)
-		err = read_iterator(object, "maps", &maps, &n_maps);
+		err = bpf_read_iterator(object, "maps", &maps, &n_maps);
 	n_tasks /= sizeof(struct snapshot_task);
 	if (!err && !n_tasks)
 		err = -ENOTSUP;

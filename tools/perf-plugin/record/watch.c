@@ -5,6 +5,7 @@
  * the end.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -16,11 +17,12 @@
 
 #ifdef HAVE_LIBBPF
 #include "bpf/load.h"
+#include "bpf/symbols.h"
 
 /* The kernel's interpreter of BPF does not call back from bpf_loop(); its compiler does. */
 static bool needs_compiler(const struct bpf_program *program)
 {
-	static const char *const others[] = { "key_changed", "key_changes", "read_page" };
+	static const char *const others[] = { "key_changed", "key_changes", "read_page", "symbols" };
 	const char *name = bpf_program__name(program);
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
@@ -88,7 +90,51 @@ bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[
 											"page"),
 							&zero, bytes);
 }
+
+/* As lines of /proc/kallsyms. */
+static char *print_symbols(const char *bytes, size_t len)
+{
+	struct kernel_symbol head;
+	size_t text_len;
+	char *text;
+	FILE *out = open_memstream(&text, &text_len);
+
+	if (!out)
+		return NULL;
+	for (size_t pos = 0; len - pos >= sizeof(head); pos += head.name_len + head.owner_len) {
+		char digits[16], *end;
+
+		memcpy(&head, bytes + pos, sizeof(head));
+		pos += sizeof(head);
+		if ((size_t)head.name_len + head.owner_len > len - pos)
+			break;
+		end = put_hex(digits, head.addr);
+		fwrite(digits, 1, end - digits, out);
+		fprintf(out, " %c %s\t[%s]\n", head.type ? (int)head.type : 't', bytes + pos,
+			bytes + pos + head.name_len);
+	}
+	return fclose(out) ? NULL : text;
+}
+
+char *record_watch_symbols(const struct recorder *rec)
+{
+	char *bytes = NULL, *text = NULL;
+	size_t len;
+
+	if (!rec->code.object)
+		return NULL;
+	if (!bpf_read_iterator(rec->code.object, "symbols", &bytes, &len))
+		text = print_symbols(bytes, len);
+	free(bytes);
+	return text;
+}
 #else
+char *record_watch_symbols(const struct recorder *rec)
+{
+	(void)rec;
+	return NULL;
+}
+
 bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[RVT_KERNEL_PAGE])
 {
 	(void)rec, (void)addr, (void)bytes;

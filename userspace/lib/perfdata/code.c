@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <zstd.h>
 #include <rvtrace/perfdata.h>
+#include "file/file.h"
 #include "util/array.h"
 #include "util/reserve.h"
 #include "packed.h"
@@ -49,6 +50,8 @@ struct rvt_code_store {
 	uint64_t len;
 	pthread_mutex_t lock;		/* of unpacking: of .unpacking, and who sets .state */
 	ZSTD_DCtx *unpacking;
+	struct rvt_mapped_file **files;	/* of the last .n_files of .code, whose names are malloc'd */
+	size_t n_files;
 };
 
 /* ---- packing ---- */
@@ -223,6 +226,9 @@ size_t rvt_code_need(void *store, const uint8_t *from, size_t len)
 {
 	struct rvt_code_store *s = store;
 
+	/* what is in a file of its own is all there */
+	if (!s->plain || from < s->plain || from >= s->plain + s->len)
+		return len;
 	return need(s, from - s->plain, len);
 }
 
@@ -286,6 +292,16 @@ int rvt_code_open(const void *blob, size_t len, struct rvt_code_store **store)
 	return 0;
 }
 
+int rvt_code_add(struct rvt_code_store *store, const struct rvt_code *code,
+		 struct rvt_mapped_file *mapped)
+{
+	if (array_grow(&store->code, store->n_code) || array_grow(&store->files, store->n_files))
+		return -ENOMEM;
+	store->code[store->n_code++] = *code;
+	store->files[store->n_files++] = mapped;
+	return 0;
+}
+
 const struct rvt_code *rvt_code_list(const struct rvt_code_store *store, size_t *n)
 {
 	*n = store ? store->n_code : 0;
@@ -298,6 +314,11 @@ void rvt_code_close(struct rvt_code_store *store)
 		return;
 	if (store->plain)
 		munmap(store->plain, store->len);
+	for (size_t i = 0; i < store->n_files; i++) {
+		free((char *)store->code[store->n_code - 1 - i].name);
+		rvt_file_unmap(store->files[i]);
+	}
+	free(store->files);
 	pthread_mutex_destroy(&store->lock);
 	ZSTD_freeDCtx(store->unpacking);
 	free(store->frames);

@@ -5,7 +5,9 @@
 #ifndef RVT_LIB_PERFDATA_PACKED_H
 #define RVT_LIB_PERFDATA_PACKED_H
 
+#include <stddef.h>
 #include <stdint.h>
+#include <rvtrace/perfdata.h>
 
 #define RVT_HUGE_PAGE (2ul << 20)
 /* What a section may unpack to: protects from a frame that lies about its size. */
@@ -16,5 +18,13 @@ static inline uint64_t rvt_pad(uint64_t len)
 {
 	return (len + 7) & ~7ULL;
 }
+
+/*
+ * One more entry of @store, whose name (malloc'd) and bytes it owns from now on; all of the bytes are
+ * in @mapped. 0 or -ENOMEM.
+ */
+struct rvt_mapped_file;
+int rvt_code_add(struct rvt_code_store *store, const struct rvt_code *code,
+		 struct rvt_mapped_file *mapped);
 
 #endif

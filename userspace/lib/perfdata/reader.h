@@ -41,6 +41,9 @@ struct rvt_perfdata {
 /* Adds a sentence to what rvt_perfdata_warning() says. */
 __attribute__((format(printf, 2, 3)))
 void rvt_perfdata_warn(struct rvt_perfdata *file, const char *format, ...);
+/* rvt_perfdata_code(); *@missing: how many files it refers to are not there. */
+int rvt_perfdata_all_code(struct rvt_perfdata *file, struct rvt_code_store **store,
+			  unsigned int *missing);
 /* For bsearch() in .ids. */
 int rvt_perfdata_compare_ids(const void *a, const void *b);
 

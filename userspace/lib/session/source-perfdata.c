@@ -57,10 +57,8 @@ static int add_ksymbols(const struct rvt_session *session, char **text, size_t *
 static int unpack_kallsyms(void *ctx, char **text, size_t *len)
 {
 	const struct rvt_session *session = ctx;
-	const void *blob;
 
-	if (rvt_perfdata_feature(session->file, RVT_FEAT_RVTRACE_KALLSYMS, &blob, len) ||
-	    rvt_text_unpack(blob, *len, text, len)) {
+	if (rvt_perfdata_kallsyms(session->file, text, len)) {
 		*text = NULL;
 		*len = 0;
 		if (!session->ksymbols)

@@ -507,13 +507,8 @@ void rvt_sideband_destroy(struct rvt_sideband *sideband)
 
 int rvt_sideband_add_file(struct rvt_sideband *sideband, struct rvt_perfdata *file)
 {
-	const void *blob;
-	size_t len;
-
 	sideband->file = file;
-	if (sideband->code || rvt_perfdata_feature(file, RVT_FEAT_RVTRACE_CODE, &blob, &len))
-		return 0;
-	return rvt_code_open(blob, len, &sideband->code);
+	return sideband->code ? 0 : rvt_perfdata_code(file, &sideband->code);
 }
 
 /* The first code of @kind that was recorded; NULL: none. */
