@@ -133,7 +133,7 @@ found()
 found folders
 
 # Headers that other folders may include; the rest is private to its folder.
-public='common/.*|annotate/annotate|ctr/ctr|html/html|latency/latency|profile/profile|profile/merge|bpf/load|bpf/snapshot|bpf/user-code'
+public='common/.*|annotate/annotate|ctr/ctr|html/html|latency/latency|profile/profile|profile/merge|bpf/load|bpf/snapshot|bpf/symbols|bpf/user-code'
 grep -rnE '^#include "[a-z]+/' tools/perf-plugin --include='*.[ch]' |
 	sed 's,^tools/perf-plugin/\([a-z]*\)/*[^:]*:[0-9]*:#include "\([^"]*\)\.h".*,\1 \2,' |
 	awk '{ split($2, to, "/") } $1 != to[1] { print }' |

@@ -17,11 +17,11 @@ specifications='access address aux auxtrace build callstack chip cksrc class clo
 	return returns sample section shadow sink space stack stats switch symbol sync task tcode text
 	thread time timestamp trace trap type update vectors verifier verify'
 # Of programs.
-common='base batch begin bits buffer cache callback chunk codec confidence config context count counts
-	damage decode decoder dump end entry failure fetched file flow full function group id image
+common='base batch begin bits buffer cache callback change chunk codec confidence config context count counts
+	damage decode decoder dump end entry failure fetched file flow full function group head id image
 	index info input item key kind last layout leaving line list location mapped mapping map
 	missing more name named note object offset ops order own page params path plain problem
-	progress read reader reading result rules run scan scanned seen session source sources state
+	progress read reader reading ref result rules run scan scanned seen session source sources state
 	status stop stream sums table totals use user walk walked followed when width word write
 	writer'
 

@@ -326,8 +326,8 @@ static void open_shared(struct recorder *rec, struct shared_list *shared)
 	int err = rec->options.embed ? 0 : shared_open(shared);
 
 	if (err)
-		cmd_info("the recording has a copy of the kernel's code: %s/.cache cannot be used: "
-			 "%s", getenv("HOME") ?: "", strerror(-err));
+		cmd_info("the recording has a copy of the kernel's code: "
+			 "${XDG_CACHE_HOME:-~/.cache}/rvtrace cannot be used: %s", strerror(-err));
 	if (err)
 		shared_close(shared);
 }
