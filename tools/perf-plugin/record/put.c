@@ -98,6 +98,8 @@ int record_put_map(struct recorder *rec, const struct snapshot_map *map)
 		.flags = map->shared ? MAP_SHARED : MAP_PRIVATE,
 	};
 
-	return put(rec, &head.header, sizeof(head), *map->name ? map->name : "//anon", map->pid,
-		   map->pid);
+	int err = put(rec, &head.header, sizeof(head), *map->name ? map->name : "//anon", map->pid,
+		      map->pid);
+
+	return err ? err : record_put_pages(rec, map);
 }

@@ -97,6 +97,7 @@ struct recorder {
 	struct output_file output;
 	struct live *live;	/* --profile; NULL: none */
 	char *filter;		/* resolved; NULL: none */
+	uint64_t user_pages_bytes;	/* of programs' code that was there before */
 	uint64_t trace_bytes;	/* AUX data written */
 	void *packed;		/* a piece of it, compressed */
 	size_t packed_room;

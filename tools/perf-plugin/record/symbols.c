@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/text.h"
-#include "record/record.h"
+#include "record/code.h"
 #include "record/shared.h"
 #include "record/symbols.h"
 

@@ -19,6 +19,11 @@ int record_put_task(struct recorder *rec, const struct snapshot_task *task);
 int record_put_map(struct recorder *rec, const struct snapshot_map *map);
 int record_put_kernel_map(struct recorder *rec, uint64_t addr, uint64_t len, uint64_t pgoff,
 			  const char *name);
+/*
+ * user-pages.c: the pages of @map, whose record has been written, if they are in no file and
+ * .user_code tells of such code. 0 or -errno.
+ */
+int record_put_pages(struct recorder *rec, const struct snapshot_map *map);
 /* The threads of @pid (malloc'd). Returns how many, or -errno. */
 int list_threads(pid_t pid, pid_t **tids);
 /* The process that thread @tid belongs to. */
