@@ -43,8 +43,8 @@ static void write_file(const char *path, const void *head, size_t head_len, cons
 	assert_int_equal(fclose(out), 0);
 }
 
-static void add_ref(struct rvt_code *code, uint8_t *room, const char *path, uint64_t id, uint64_t len,
-		    const void *changes, size_t changes_len)
+static void add_ref(struct rvt_code *code, uint8_t *room, const char *path, uint64_t id,
+		    uint64_t len, const void *changes, size_t changes_len)
 {
 	const struct rvt_shared_ref ref = { id, len, strlen(path) + 1, changes_len };
 

@@ -16,7 +16,8 @@ static const uint32_t loop[] = { 0xfff50513, 0xfe051ee3, 0x00008067 };
 int main(int argc, char **argv)
 {
 	size_t page = sysconf(_SC_PAGESIZE);
-	char *anonymous = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *anonymous = mmap(NULL, page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			       0);
 	int fd = memfd_create("attached", MFD_CLOEXEC);
 	void *file;
 

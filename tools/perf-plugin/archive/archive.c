@@ -12,8 +12,8 @@
 
 static const char help[] =
 "usage: perf rvtrace archive [OPTIONS]\n"
-"Writes a recording that has all kernel code and symbols in it, so that it can be decoded on another\n"
-"machine. perf rvtrace record --embed makes such a recording at once.\n\n"
+"Writes a recording that has all kernel code and symbols in it, so that it can be decoded on\n"
+"another machine. perf rvtrace record --embed makes such a recording at once.\n\n"
 "  -i, --input FILE    recording (perf.data)\n"
 "  -o, --output FILE   what to write (perf.archive)\n"
 "  -f, --force         read the recording of another user, as root\n";

@@ -13,8 +13,8 @@ struct bpf_object *bpf_open_switches(void);
 struct bpf_object *bpf_open_user_code(void);
 struct bpf_object *bpf_open_calls(void);
 /*
- * All that the iterator @name of @object, which is loaded, writes: malloc'd, with a terminating zero.
- * 0 or -ENOTSUP; *@bytes is to be freed in any case.
+ * All that the iterator @name of @object, which is loaded, writes: malloc'd, with a terminating
+ * zero. 0 or -ENOTSUP; *@bytes is to be freed in any case.
  */
 int bpf_read_iterator(const struct bpf_object *object, const char *name, char **bytes, size_t *len);
 /* Why it cannot be loaded: @err is what bpf_object__load() says. A phrase. */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Code that is in no file: the kernel and its modules as they are in memory (jump labels and
- * alternatives patched), and the vdso. What recordings share, and is not to be embedded, is in files of
- * its own, which the recording refers to (shared.c).
+ * alternatives patched), and the vdso. What recordings share, and is not to be embedded, is in
+ * files of its own, which the recording refers to (shared.c).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -13,8 +13,8 @@ int record_watch_open(struct recorder *rec);
 /* The page at @addr, by BPF. False: that cannot be had. */
 bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[RVT_KERNEL_PAGE]);
 /*
- * The lines of /proc/kallsyms that are not of the kernel itself (modules, BPF programs, trampolines),
- * by BPF; malloc'd. NULL: that cannot be had.
+ * The lines of /proc/kallsyms that are not of the kernel itself (modules, BPF programs,
+ * trampolines), by BPF; malloc'd. NULL: that cannot be had.
  */
 char *record_watch_symbols(const struct recorder *rec);
 

@@ -66,7 +66,8 @@ struct changes {
 };
 
 static int refer(struct shared_list *shared, const struct rvt_code *what,
-		 const struct rvt_shared_head *head, const char *path, const struct changes *changes)
+		 const struct rvt_shared_head *head, const char *path,
+		 const struct changes *changes)
 {
 	const size_t path_len = strlen(path) + 1, changes_len = changes ? changes->len : 0;
 	const struct rvt_shared_ref ref = { head->id, head->len, path_len, changes_len };
@@ -112,7 +113,8 @@ struct content {
 static bool make_file(const char *folder, struct rvt_shared_head *head,
 		      const struct content *content, char *path, size_t room)
 {
-	struct iovec pieces[] = { { head, sizeof(*head) }, { (void *)content->bytes, content->len } };
+	struct iovec pieces[] = { { head, sizeof(*head) },
+				  { (void *)content->bytes, content->len } };
 	const ssize_t len = sizeof(*head) + content->len;
 	char *temporary;
 	bool made;

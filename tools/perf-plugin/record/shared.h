@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Code and symbols of the kernel that recordings share, instead of each having a copy: files by build
- * id in the user's cache (userspace/lib/perfdata/shared.h). All zero: there are none.
+ * Code and symbols of the kernel that recordings share, instead of each having a copy: files by
+ * build id in the user's cache (userspace/lib/perfdata/shared.h). All zero: there are none.
  */
 #ifndef PERF_RVTRACE_RECORD_SHARED_H
 #define PERF_RVTRACE_RECORD_SHARED_H
@@ -21,8 +21,8 @@ int shared_open(struct shared_list *shared);
 void shared_close(struct shared_list *shared);
 
 /*
- * Refers to a file that has the @code->len bytes at @code->bytes of kernel or module, but for little;
- * makes it if there is none. False: it could not; the recording must have them.
+ * Refers to a file that has the @code->len bytes at @code->bytes of kernel or module, but for
+ * little; makes it if there is none. False: it could not; the recording must have them.
  */
 bool shared_add_code(struct shared_list *shared, const struct rvt_code *code);
 

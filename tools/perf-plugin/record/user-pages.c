@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Code of programs that is in no file and was there before the recording: samples as the programs of
- * user-code.c write them, of time 0, behind the record of the mapping.
+ * Code of programs that is in no file and was there before the recording: samples as the programs
+ * of user-code.c write them, of time 0, behind the record of the mapping.
  */
 #include <errno.h>
 #include <fcntl.h>

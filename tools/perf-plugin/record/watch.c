@@ -22,7 +22,8 @@
 /* The kernel's interpreter of BPF does not call back from bpf_loop(); its compiler does. */
 static bool needs_compiler(const struct bpf_program *program)
 {
-	static const char *const others[] = { "key_changed", "key_changes", "read_page", "symbols" };
+	static const char *const others[] = { "key_changed", "key_changes", "read_page",
+					      "symbols" };
 	const char *name = bpf_program__name(program);
 
 	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)

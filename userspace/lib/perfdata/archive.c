@@ -62,7 +62,9 @@ static int pack_symbols(const struct rvt_perfdata *file, void **blob, size_t *le
 	return err;
 }
 
-/* The sections that @file has, but for what is replaced; code and symbols are one behind the other. */
+/*
+ * The sections that @file has, but for what is replaced; code and symbols are one behind the other.
+ */
 static int write_rest(const struct rvt_perfdata *file, int fd, const void *code, size_t code_len,
 		      const void *symbols, size_t symbols_len)
 {

@@ -50,7 +50,8 @@ struct rvt_code_store {
 	uint64_t len;
 	pthread_mutex_t lock;		/* of unpacking: of .unpacking, and who sets .state */
 	ZSTD_DCtx *unpacking;
-	struct rvt_mapped_file **files;	/* of the last .n_files of .code, whose names are malloc'd */
+	/* of the last .n_files of .code, whose names are malloc'd */
+	struct rvt_mapped_file **files;
 	size_t n_files;
 };
 

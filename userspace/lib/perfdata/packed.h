@@ -20,8 +20,8 @@ static inline uint64_t rvt_pad(uint64_t len)
 }
 
 /*
- * One more entry of @store, whose name (malloc'd) and bytes it owns from now on; all of the bytes are
- * in @mapped. 0 or -ENOMEM.
+ * One more entry of @store, whose name (malloc'd) and bytes it owns from now on; all of the bytes
+ * are in @mapped. 0 or -ENOMEM.
  */
 struct rvt_mapped_file;
 int rvt_code_add(struct rvt_code_store *store, const struct rvt_code *code,

@@ -48,7 +48,8 @@ static bool read_ref(struct rvt_code_store *refs, const struct rvt_code *code,
 	memcpy(ref, code->bytes, sizeof(*ref));
 	shared->path = (const char *)code->bytes + sizeof(*ref);
 	shared->changes = (const uint8_t *)shared->path + ref->path_len;
-	return ref->path_len && (uint64_t)ref->path_len + ref->changes_len <= code->len - sizeof(*ref) &&
+	return ref->path_len &&
+		(uint64_t)ref->path_len + ref->changes_len <= code->len - sizeof(*ref) &&
 		!shared->path[ref->path_len - 1] && ref->len <= RVT_MAX_UNPACKED;
 }
 
@@ -63,8 +64,8 @@ static const char *short_path(const char *path)
 }
 
 /* NULL: it is not that file. */
-static struct rvt_mapped_file *map(const char *path, uint64_t magic, const struct rvt_shared_ref *ref,
-				   struct rvt_shared_head *head)
+static struct rvt_mapped_file *map(const char *path, uint64_t magic,
+				   const struct rvt_shared_ref *ref, struct rvt_shared_head *head)
 {
 	struct rvt_mapped_file *mapped = NULL;
 	struct stat st;
@@ -107,8 +108,8 @@ static bool change(struct rvt_mapped_file *mapped, const struct shared_ref *shar
 		return false;
 	for (; (size_t)(end - pos) >= sizeof(change); pos += sizeof(change) + change.len) {
 		memcpy(&change, pos, sizeof(change));
-		if (change.len > (size_t)(end - pos) - sizeof(change) || change.from > shared->ref.len ||
-		    change.len > shared->ref.len - change.from)
+		if (change.len > (size_t)(end - pos) - sizeof(change) ||
+		    change.from > shared->ref.len || change.len > shared->ref.len - change.from)
 			return false;
 		memcpy(mapped->bytes + sizeof(struct rvt_shared_head) + change.from,
 		       pos + sizeof(change), change.len);
@@ -123,10 +124,11 @@ static void warn(struct rvt_perfdata *file, const struct shared_ref *shared, uns
 	char *folder = rvt_shared_folder();
 	const char *name = short_path(shared->path);
 
-	rvt_perfdata_warn(file, "%s: the kernel's code or symbols (%u of them) are not in the recording, "
-			  "which refers to %s,\n  and that is neither there nor in %s: copy the folder "
-			  "%.*s from the\n  machine that recorded, or run perf rvtrace archive there, or "
-			  "record with --embed", file->path, missing, shared->path,
+	rvt_perfdata_warn(file, "%s: the kernel's code or symbols (%u of them) are not in the "
+			  "recording, which refers to %s,\n  and that is neither there nor in %s: "
+			  "copy the folder %.*s from the\n  machine that recorded, or run perf "
+			  "rvtrace archive there, or record with --embed",
+			  file->path, missing, shared->path,
 			  folder ? folder : "a cache (neither XDG_CACHE_HOME nor HOME is set)",
 			  (int)(name - shared->path), shared->path);
 	free(folder);

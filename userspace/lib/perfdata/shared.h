@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Inside the library, and for the recorder: code and symbols that recordings share. The kernel's code
- * and that of each module is in a file of its own, CACHE/rvtrace/kernel/BUILD-ID/ID, and so are the
- * symbols of the kernel itself. A recording refers to them in section RVT_FEAT_RVTRACE_SHARED, which
- * is packed as RVT_FEAT_RVTRACE_CODE is: the bytes of each entry there are a struct rvt_shared_ref, the
- * absolute path of the file with a terminating zero, and what differs from the file.
+ * Inside the library, and for the recorder: code and symbols that recordings share. The kernel's
+ * code and that of each module is in a file of its own, CACHE/rvtrace/kernel/BUILD-ID/ID, and so
+ * are the symbols of the kernel itself. A recording refers to them in section
+ * RVT_FEAT_RVTRACE_SHARED, which is packed as RVT_FEAT_RVTRACE_CODE is: the bytes of each entry
+ * there are a struct rvt_shared_ref, the absolute path of the file with a terminating zero, and
+ * what differs from the file.
  */
 #ifndef RVT_LIB_PERFDATA_SHARED_H
 #define RVT_LIB_PERFDATA_SHARED_H
