@@ -50,7 +50,8 @@ static bool read_ref(struct rvt_code_store *refs, const struct rvt_code *code,
 	shared->changes = (const uint8_t *)shared->path + ref->path_len;
 	return ref->path_len &&
 		(uint64_t)ref->path_len + ref->changes_len <= code->len - sizeof(*ref) &&
-		!shared->path[ref->path_len - 1] && ref->len <= RVT_MAX_UNPACKED;
+		!shared->path[ref->path_len - 1] && shared->path[0] == '/' &&
+		!strstr(shared->path, "/../") && ref->len <= RVT_MAX_UNPACKED;
 }
 
 /* The last two names of @path: BUILD-ID/ID. */
