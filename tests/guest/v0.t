@@ -34,7 +34,7 @@ recorded()
 		cat /sys/bus/rvtrace/devices/*-0/{version,params,memory,access_bytes} > texts 2> /dev/null
 		# Nobody may have all privilege modes in the trace without asking for them.
 		perf-rvtrace record -q -o none.data -e rvtrace//u -- true 2> refused && exit 2
-		perf-rvtrace record -q -o ls.data -e rvtrace/machine/ukh -- ls -lR /sys/bus/platform > /dev/null || exit 3
+		perf-rvtrace record -q -m ,32M -o ls.data -e rvtrace/machine/ukh -- ls -lR /sys/bus/platform > /dev/null || exit 3
 		rmmod rvtrace && insmod rvtrace.ko && rmmod rvtrace'
 	ok $? "$1: recorded"
 	check "$1: what is decoded is what was executed" all_equals_truth "$dir/share/ls.data" --min 100000
