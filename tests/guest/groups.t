@@ -69,7 +69,7 @@ guest main testing '' '
 	perf-rvtrace record -o cgroup.data -a -G ours -e rvtrace//u -- \
 		sh -c "calls > /dev/null; (echo 0 > /tmp/groups/ours/cgroup.procs; exec writes) > /dev/null; calls > /dev/null" || exit 4
 	perf-rvtrace record -o none.data -a -G theirs -- true 2> none && exit 5
-	perf-rvtrace record -o user.data -e "{rvtrace/aux-action=start-paused/u,cpu-clock/aux-action=resume,period=1000000/u}" \
+	perf-rvtrace record -o user.data -e "{rvtrace/aux-action=start-paused/u,cpu-clock/aux-action=resume,period=200000/u}" \
 		-- latency || exit 6
 	perf-rvtrace record -o full.data -e rvtrace//u -- latency || exit 7
 	rmmod rvtrace'
