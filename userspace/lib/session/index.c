@@ -61,7 +61,7 @@ static uint64_t add_file(uint64_t hash, const char *path)
 static uint64_t hash_code(const struct rvt_session *session)
 {
 	const struct rvt_session_options *options = &session->options;
-	uint64_t hash = add_number(FNV_BASIS, rvt_version());
+	uint64_t hash = add_number(FNV_BASIS, RVT_VERSION);
 	const char *path;
 
 	hash = add_text(hash, options->symfs);
