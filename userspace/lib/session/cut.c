@@ -126,7 +126,9 @@ static uint64_t time_of(const struct rvt_aux *records, size_t n, uint64_t done)
 {
 	uint64_t before = n ? records[n - 1].time : 0, after = records[n].time;
 
-	return after > before ? before + (double)(after - before) * done / records[n].size : before;
+	if (!done || after <= before)	/* an empty record has no share of the time */
+		return before;
+	return before + (double)(after - before) * done / records[n].size;
 }
 
 /* The slice ends at @at, which is in record @n, and then is the next one. */
