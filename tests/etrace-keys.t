@@ -393,7 +393,7 @@ for key in iaddress_width_p:65:8..64 iaddress_lsb_p:3:0..2 context_width_p:65:0.
 	f0s_width_p:9:0..8 bpred_size_p:21:0..20 cache_size_p:21:0..20 return_stack_size_p:17:0..16 \
 	call_counter_size_p:17:0..16 sijump_p:2:0..1 arch_p:256:0..255 encoder_mode_bits:33:0..32 doptions_bits:65:0..64 \
 	srcid_bits:17:0..16 timestamp_bytes:9:0..8 type_bits:9:0..8 type_instruction:256:0..255 \
-	data_width_p:65:0..64 daddress_width_p:65:0..64 lrid_width_p:9:0..8 dtype_width_p:5:0..4 type_data:256:0..255 \
+	daddress_width_p:65:0..64 lrid_width_p:9:0..8 dtype_width_p:5:0..4 type_data:256:0..255 \
 	support_time_bits:4:2..3 return_stack_depth:65537:0..65536 branch_count_limit:-1:0..4294967295; do
 	IFS=: read -r name value range <<<"$key"
 	refused "$name = $value" "'$value' for '$name'" "$range"
@@ -408,6 +408,9 @@ refused 'jump_cache_returns = some' none mispredicted all
 refused 'context_packet_context = never' always as_others
 refused 'context_packet_returns = drop' keep clear
 refused 'trap_address = epc' handler undefined
+for width in 1 5 65; do
+	refused "data_width_p = $width" "'$width' for 'data_width_p'" '0, 8, 16, 32, 64'
+done
 refused 'data_packets = none' type all
 refused 'data_compression = zip' both xor difference
 refused 'data_operands = none' tables full

@@ -130,6 +130,16 @@ static const struct name option_names[] = {
 	{}
 };
 
+/* Other numbers are no size of a value. */
+static const struct name data_width_names[] = {
+	{ "0", 0, ETRACE },
+	{ "8", 8, ETRACE },
+	{ "16", 16, ETRACE },
+	{ "32", 32, ETRACE },
+	{ "64", 64, ETRACE },
+	{}
+};
+
 #define NUMBER(f, lo, hi, word) { #f, KEY_NUMBER, ETRACE, FIELD(f), NULL, lo, hi, word }
 
 _Static_assert(sizeof(enum rvt_protocol) == sizeof(unsigned int), "KEY_NAME stores unsigned int");
@@ -183,7 +193,7 @@ const struct key rvt_params_keys[] = {
 	  context_packet_context_names, 0, 0, 36 },
 	{ "context_packet_returns", KEY_NAME, ETRACE, FIELD(context_packet_returns),
 	  context_packet_returns_names, 0, 0, 37 },
-	NUMBER(data_width_p, 0, 64, 44),
+	{ "data_width_p", KEY_NAME, ETRACE, FIELD(data_width_p), data_width_names, 0, 0, 44 },
 	NUMBER(daddress_width_p, 0, 64, 45),
 	NUMBER(lrid_width_p, 0, 8, 46),
 	NUMBER(dtype_width_p, 0, 4, 47),
