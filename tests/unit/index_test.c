@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "property.h"
 #include "random-recording.h"
+#include "run-command.h"
 
 #define PROGRAM "build/host/perf-rvtrace-small-slices"
 #define SECONDS "RVT_JOBS_SECONDS"
@@ -26,31 +26,6 @@ static const char *const views[] = {
 };
 
 /* ---- what commands print ---- */
-
-/* Standard output and error together, and the status (malloc'd). */
-__attribute__((format(printf, 1, 2)))
-static char *run(const char *format, ...)
-{
-	char *command, *text = NULL;
-	size_t len = 0;
-	FILE *pipe, *sum = open_memstream(&text, &len);
-	va_list args;
-	int c, status;
-
-	va_start(args, format);
-	assert_true(vasprintf(&command, format, args) > 0);
-	va_end(args);
-	pipe = popen(command, "r");
-	assert_non_null(pipe);
-	while ((c = getc(pipe)) != EOF)
-		putc(c, sum);
-	status = pclose(pipe);
-	assert_true(WIFEXITED(status));
-	fprintf(sum, "status %d\n", WEXITSTATUS(status));
-	fclose(sum);
-	free(command);
-	return text;
-}
 
 /* Takes away the line that has @what; true: there was one. */
 static bool take_line(char *text, const char *what)
@@ -86,10 +61,12 @@ struct seen {
 static void check_view(const char *data, const char *view, const char *filter, unsigned int bytes,
 		       unsigned int jobs, struct seen *seen)
 {
-	char *whole = run("SMALL_SLICES=%u " PROGRAM " %s -i %s %s --jobs %u --no-index 2>&1",
-			  bytes, view, data, filter, jobs);
-	char *chosen = run("SMALL_SLICES=%u " PROGRAM " %s -i %s %s --jobs %u --verbose 2>&1",
-			   bytes, view, data, filter, jobs);
+	char *whole = run_command("SMALL_SLICES=%u " PROGRAM
+				  " %s -i %s %s --jobs %u --no-index 2>&1",
+				  bytes, view, data, filter, jobs);
+	char *chosen = run_command("SMALL_SLICES=%u " PROGRAM
+				   " %s -i %s %s --jobs %u --verbose 2>&1",
+				   bytes, view, data, filter, jobs);
 	unsigned long part, all;
 
 	if (strstr(chosen, DECODED)) {
@@ -121,7 +98,8 @@ static int compare_times(const void *a, const void *b)
 /* The times that the lines of all of it have, in order. */
 static double *list_times(const char *data, size_t *n)
 {
-	char *text = run(PROGRAM " script -i %s --no-index -F time,ip 2>/dev/null", data), *line;
+	char *text = run_command(PROGRAM " script -i %s --no-index -F time,ip 2>/dev/null",
+				 data), *line;
 	char *rest = text;
 	double *times = NULL;
 
@@ -171,8 +149,8 @@ static void check_filters(const char *data, uint64_t seed, struct seen *seen)
 	size_t n;
 	double *times = list_times(data, &n);
 	unsigned int segment = 150 << seed % 4;
-	char *made = run("SMALL_SLICES=%u " PROGRAM " index -i %s --jobs %u 2>&1", segment, data,
-			 jobs[seed / 2 % 4]);
+	char *made = run_command("SMALL_SLICES=%u " PROGRAM " index -i %s --jobs %u 2>&1",
+				 segment, data, jobs[seed / 2 % 4]);
 	struct random random[1];
 	char filter[128];
 
@@ -239,7 +217,7 @@ static void put_processes(struct fixture *f)
 
 static void make_index(const struct fixture *f)
 {
-	char *made = run("SMALL_SLICES=300 " PROGRAM " index -i %s 2>&1", f->data);
+	char *made = run_command("SMALL_SLICES=300 " PROGRAM " index -i %s 2>&1", f->data);
 
 	assert_string_equal(made, "status 0\n");
 	free(made);
@@ -248,8 +226,8 @@ static void make_index(const struct fixture *f)
 /* @why: it is not used, and that is said; NULL: it is. */
 static void check_used(const struct fixture *f, const char *why)
 {
-	char *whole = run(PROGRAM " script -i %s --tid 2 --no-index 2>&1", f->data);
-	char *chosen = run(PROGRAM " script -i %s --tid 2 --verbose 2>&1", f->data);
+	char *whole = run_command(PROGRAM " script -i %s --tid 2 --no-index 2>&1", f->data);
+	char *chosen = run_command(PROGRAM " script -i %s --tid 2 --verbose 2>&1", f->data);
 
 	assert_int_equal(take_line(chosen, DECODED), !why);
 	if (why) {

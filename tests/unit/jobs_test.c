@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 #include "random-recording.h"
+#include "run-command.h"
 
 #define PROGRAM "build/host/perf-rvtrace-small-slices"
 /* How long each test of random recordings goes on at least. */
@@ -81,21 +81,9 @@ static char *sort_lines(const char *text)
  */
 static char *print(const char *view, unsigned int bytes, unsigned int jobs, bool by_source)
 {
-	char command[512], *text = NULL, *sorted;
-	size_t len = 0;
-	FILE *pipe, *sum = open_memstream(&text, &len);
-	int c, status;
+	char *text = run_command("SMALL_SLICES=%u " PROGRAM " %s --jobs %u %s", bytes, view, jobs,
+				 by_source ? BEHIND : TOGETHER), *sorted;
 
-	snprintf(command, sizeof(command), "SMALL_SLICES=%u " PROGRAM " %s --jobs %u %s",
-		 bytes, view, jobs, by_source ? BEHIND : TOGETHER);
-	pipe = popen(command, "r");
-	assert_non_null(pipe);
-	while ((c = getc(pipe)) != EOF)
-		putc(c, sum);
-	status = pclose(pipe);
-	assert_true(WIFEXITED(status));
-	fprintf(sum, "status %d\n", WEXITSTATUS(status));
-	fclose(sum);
 	if (!by_source)
 		return text;
 	sorted = sort_lines(text);
