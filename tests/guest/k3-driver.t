@@ -46,7 +46,8 @@ check "bridges: what left the funnel is what was executed" same_flow
 check "bridges: each hart used its own components, by the rules" no_violations
 check "bridges: no complaint of the kernel" test -z "$(grep -E 'BUG|WARN|no answer' "$dir/console")"
 
-# To memory: frames of both harts go through one ETR. Flushes take their time.
+# To memory: frames of both harts go through one ETR. Flushes take their time. The buffers hold what
+# one hart executes while the machine of the test runs something else than the hart that drains.
 hook_options='--topology k3-etr'
 guest memory testing "topology=k3-etr,own-hart=on,$chip,late-reads=5,wp-lag=64" '
 	devices=/sys/bus/rvtrace/devices
@@ -55,11 +56,11 @@ guest memory testing "topology=k3-etr,own-hart=on,$chip,late-reads=5,wp-lag=64" 
 	cat $devices/ramsink-0/sink_id $devices/ramsink-0/access_bytes $devices/ramsink-0/stop_on_wrap > texts || exit 2
 	grep framing $devices/encoder-0/params >> texts
 	(cd $devices/encoder-0/decoder && grep -H . *) > decoder
-	perf-rvtrace record -q -o threads.data -e rvtrace/context,timestamp/u -- mixture forked || exit 3
-	perf-rvtrace record -q -a -m ,16M -o all.data -e rvtrace// -- mixture forked || exit 4
+	perf-rvtrace record -q -m ,16M -o /tmp/threads.data -e rvtrace/context,timestamp/u -- mixture forked || exit 3
+	perf-rvtrace record -q -a -m ,32M -o /tmp/all.data -e rvtrace// -- mixture forked || exit 4
 	echo 2 > /proc/sys/kernel/perf_event_paranoid
 	setpriv --reuid 1000 --regid 1000 --clear-groups perf-rvtrace record -q -o /tmp/own.data -e rvtrace//u -- true || exit 5
-	mv /tmp/own.data .
+	mv /tmp/*.data .
 	cat $devices/*/state > states
 	rmmod rvtrace'
 ok $? "memory: recorded, also by one who is not root"
