@@ -13,7 +13,7 @@ FUZZ_ENGINE ?= -fsanitize=fuzzer
 $(eval $(call variant,fuzz,$(FUZZ_CC)))
 
 FUZZ_TARGETS := ntrace ntrace-rc7 ntrace-sifive ntrace-ctte coresight etrace etrace-029 etrace-205 etrace-esp32 \
-	recording jobs index params elf jitdump \
+	recording jobs index shared params elf jitdump \
 	kallsyms tandem ctr rsp
 FUZZ_PROGRAMS := $(FUZZ_TARGETS:%=$(B)/fuzz/%)
 FUZZ_COMMON := $(B)/fuzz/tests/fuzz/files.o $(ARCHIVES:%=$(B)/fuzz/%)

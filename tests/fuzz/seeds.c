@@ -20,6 +20,7 @@
 #include "model/ntrace/assemble.h"
 #include "../unit/random-recording.h"
 #include "../unit/trace-files.h"
+#include "perfdata/shared.h"
 #include "session/index.h"
 
 #define RECORDINGS 12
@@ -228,6 +229,58 @@ static void recordings(void **state)
 	}
 }
 
+static void put_number(FILE *out, uint32_t value, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		fputc(value >> 8 * i & 0xff, out);
+}
+
+/* A file of code or symbols, with its length in front. */
+static void put_shared(FILE *out, uint64_t magic, uint64_t id, const void *bytes, size_t len)
+{
+	const struct rvt_shared_head head = { magic, id, len, 0xffffffff80000000, "id", 2, 0 };
+
+	put_number(out, sizeof(head) + len, 4);
+	fwrite(&head, sizeof(head), 1, out);
+	fwrite(bytes, len, 1, out);
+}
+
+static void put_ref(FILE *out, uint64_t id, uint64_t len, const char *path, size_t changes_len)
+{
+	const struct rvt_shared_ref ref = { id, len, strlen(path) + 1, changes_len };
+
+	fwrite(&ref, sizeof(ref), 1, out);
+	fwrite(path, ref.path_len, 1, out);
+}
+
+/* Eight instructions, one of which stands otherwise in memory, and two symbols. */
+static void shared(void **state)
+{
+	static const char symbols[] = "ffffffff80000000 T start\nffffffff80000010 t end\n";
+	static const char code_path[] = "/id/code", symbols_path[] = "/id/symbols";
+	const uint32_t code[8] = { 0x13, 0x13, 0x13, 0x13, 0x13, 0x13, 0x13, 0x8067 }, nop = 0x13;
+	const struct rvt_shared_change change = { 4, sizeof(nop) };
+	size_t len, packed_len, changes_len = sizeof(change) + sizeof(nop);
+	void *packed;
+	char *bytes;
+	FILE *out = open_memstream(&bytes, &len);
+
+	(void)state;
+	assert_non_null(out);
+	assert_int_equal(rvt_text_pack(symbols, strlen(symbols), &packed, &packed_len), 0);
+	put_shared(out, RVT_SHARED_CODE, 1, code, sizeof(code));
+	put_shared(out, RVT_SHARED_SYMBOLS, 2, packed, packed_len);
+	put_number(out, sizeof(struct rvt_shared_ref) + sizeof(code_path) + changes_len, 2);
+	put_ref(out, 1, sizeof(code), code_path, changes_len);
+	fwrite(&change, sizeof(change), 1, out);
+	fwrite(&nop, sizeof(nop), 1, out);
+	put_ref(out, 2, packed_len, symbols_path, 0);
+	assert_int_equal(fclose(out), 0);
+	write_seed("shared/both", bytes, len);
+	free(bytes);
+	free(packed);
+}
+
 /* Samples of Control Transfer Records. Returns how many bytes. */
 static size_t put_samples(uint8_t *bytes, size_t room)
 {
@@ -346,7 +399,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(traces), cmocka_unit_test(frames), cmocka_unit_test(recordings),
-		cmocka_unit_test(ctr), cmocka_unit_test(tandem_trace),
+		cmocka_unit_test(ctr), cmocka_unit_test(tandem_trace), cmocka_unit_test(shared),
 		cmocka_unit_test(jitdump),
 	};
 
