@@ -32,7 +32,7 @@ struct view {
 	int n_cpus, n_pids, n_tids;
 	uint64_t from, to;
 	struct rvt_index *index;	/* NULL: none is used */
-	bool *places;		/* by number: wanted; NULL: all are */
+	bool *granules;		/* by number: wanted; NULL: all are */
 	uint64_t cuts;
 	bool interrupted;	/* by Ctrl-C, or at --max-memory */
 	bool stopped;		/* before the end, for the caller has what it wants */
@@ -233,7 +233,7 @@ void view_close(struct view *view)
 	trigger_marks_free(view->triggers);
 	rvt_session_close(view->session);
 	rvt_index_free(view->index);
-	free(view->places);
+	free(view->granules);
 	lost_code_destroy(view->lost_code);
 	free(view->cpus);
 	free(view->pids);
@@ -390,12 +390,12 @@ static bool wants_tasks(const struct view *view, const struct rvt_index_segment 
 	return !view->pids && !view->tids && !view->options.comms;
 }
 
-static bool wants_places(const struct view *view, const struct rvt_index_segment *segment)
+static bool wants_granules(const struct view *view, const struct rvt_index_segment *segment)
 {
-	if (!view->places || segment->lost)
+	if (!view->granules || segment->lost)
 		return true;
-	for (size_t i = 0; i < segment->n_places; i++)
-		if (view->places[segment->places[i]])
+	for (size_t i = 0; i < segment->n_granules; i++)
+		if (view->granules[segment->granules[i]])
 			return true;
 	return false;
 }
@@ -411,7 +411,7 @@ static bool may_pass(const struct view *view, const struct rvt_index_segment *se
 
 static bool wants_segment(void *ctx, const struct rvt_index_segment *segment)
 {
-	return may_pass(ctx, segment) && wants_places(ctx, segment);
+	return may_pass(ctx, segment) && wants_granules(ctx, segment);
 }
 
 /* Whether something of it passes the filters, wherever it was. */
@@ -423,8 +423,8 @@ static bool must_pass(const struct view *view, const struct rvt_index_segment *s
 }
 
 /*
- * Segments may be left out because of their places if it is sure without them that something passes
- * the filters: the summary says so if nothing does.
+ * Segments may be left out because of their granules if it is sure without them that something
+ * passes the filters: the summary says so if nothing does.
  */
 static bool is_sure(struct view *view)
 {
@@ -475,24 +475,24 @@ static struct rvt_index *read_index(const struct view *view, const char *path)
 	return NULL;
 }
 
-static bool choose_places(struct view *view,
-			  bool (*wants)(void *ctx, const struct rvt_index_place *place,
-					uint64_t size), void *ctx)
+static bool choose_granules(struct view *view,
+			    bool (*wants)(void *ctx, const struct rvt_index_granule *granule,
+					  uint64_t size), void *ctx)
 {
-	uint64_t size = rvt_index_place_size(view->index);
-	size_t n = rvt_index_n_places(view->index);
+	uint64_t size = rvt_index_granule_size(view->index);
+	size_t n = rvt_index_n_granules(view->index);
 
 	if (!wants || !size || !is_sure(view))
 		return true;
-	view->places = calloc(n + 1, sizeof(*view->places));
-	for (size_t i = 0; view->places && i < n; i++)
-		view->places[i] = wants(ctx, rvt_index_place(view->index, i), size);
-	return view->places;
+	view->granules = calloc(n + 1, sizeof(*view->granules));
+	for (size_t i = 0; view->granules && i < n; i++)
+		view->granules[i] = wants(ctx, rvt_index_granule(view->index, i), size);
+	return view->granules;
 }
 
 bool view_use_index(struct view *view,
-		    bool (*wants_place)(void *ctx, const struct rvt_index_place *place,
-					uint64_t size), void *ctx)
+		    bool (*wants_granule)(void *ctx, const struct rvt_index_granule *granule,
+					  uint64_t size), void *ctx)
 {
 	const char *input = view->options.input ? view->options.input : "perf.data";
 	char *path = rvt_index_path(input);
@@ -500,11 +500,11 @@ bool view_use_index(struct view *view,
 	bool used = false;
 
 	if (path && !view->options.no_index && !view->options.shares &&
-	    (filtered(view) || wants_place))
+	    (filtered(view) || wants_granule))
 		view->index = read_index(view, path);
 	free(path);
 	if (view->index)
-		used = choose_places(view, wants_place, ctx) &&
+		used = choose_granules(view, wants_granule, ctx) &&
 			!rvt_index_choose(view->session, view->index, wants_segment, view,
 					  &chosen);
 	if (used)

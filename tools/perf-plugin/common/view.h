@@ -127,13 +127,13 @@ int view_run_slices(struct view *view, const struct rvt_session_sink *sink,
 		    const struct rvt_session_slices *slices, bool prints);
 /*
  * view_use_index - if the recording has an index and there are filters, the next run with slices
- * decodes only segments that have something which passes them, and, unless it is NULL, something in
- * a place that @wants_place lets through, or a loss. True: that run must be with slices, also where
- * there is one thread. What is told is the same with and without it.
+ * decodes only segments that have something which passes them, and, unless @wants_granule is NULL,
+ * code in a granule that it lets through, or a loss. True: that run must be with slices, also where
+ * there is one thread. The sink gets the same with and without an index.
  */
 bool view_use_index(struct view *view,
-		    bool (*wants_place)(void *ctx, const struct rvt_index_place *place,
-					uint64_t size), void *ctx);
+		    bool (*wants_granule)(void *ctx, const struct rvt_index_granule *granule,
+					  uint64_t size), void *ctx);
 /* After that run: LOST events in what was not decoded, which the summary gets to know. */
 uint64_t view_skipped_losses(struct view *view);
 /* A struct rvt_session_sink.warning; @ctx is not used. */

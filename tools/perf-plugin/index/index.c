@@ -88,8 +88,8 @@ static int write_index(const struct rvt_index *index, const char *path, uint64_t
 	free(bytes);
 	if (!err)
 		cmd_info("%s: %zu bytes for %" PRIu64 " bytes of trace in %zu segments, %zu tasks "
-			 "and %zu places", path, len, trace, rvt_index_n_segments(index),
-			 rvt_index_n_tasks(index), rvt_index_n_places(index));
+			 "and %zu granules", path, len, trace, rvt_index_n_segments(index),
+			 rvt_index_n_tasks(index), rvt_index_n_granules(index));
 	return err;
 }
 

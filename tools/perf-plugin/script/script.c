@@ -66,10 +66,10 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* A struct view's wants_place: whether anything in it is what the filters ask for. */
-static bool wants_place(void *ctx, const struct rvt_index_place *place, uint64_t size)
+/* A struct view's wants_granule: whether anything in it is what the filters ask for. */
+static bool wants_granule(void *ctx, const struct rvt_index_granule *granule, uint64_t size)
 {
-	struct rvt_location location = { .path = place->path, .map_start = place->map_start,
+	struct rvt_location location = { .path = granule->path, .map_start = granule->map_start,
 					 .readable = true };
 	struct script *script = ctx;
 	uint64_t done = 0;
@@ -78,12 +78,12 @@ static bool wants_place(void *ctx, const struct rvt_index_place *place, uint64_t
 		struct place found;
 		uint64_t left;
 
-		location.file_offset = place->file_offset + done;
-		places_at(script->places, &location, place->addr + done, &found);
+		location.file_offset = granule->file_offset + done;
+		places_at(script->places, &location, granule->addr + done, &found);
 		if (script_wants_place(script, &found))
 			return true;
-		left = found.end - (place->addr + done);
-		done += found.symbol && found.end > place->addr + done ? left : SMALLEST_INSN;
+		left = found.end - (granule->addr + done);
+		done += found.symbol && found.end > granule->addr + done ? left : SMALLEST_INSN;
 	}
 	return false;
 }
@@ -91,10 +91,10 @@ static bool wants_place(void *ctx, const struct rvt_index_place *place, uint64_t
 /* Accesses have no place. */
 static bool use_index(struct script *script)
 {
-	bool places = (script->symbols || script->dsos) && script->mode != MODE_DATA &&
+	bool granules = (script->symbols || script->dsos) && script->mode != MODE_DATA &&
 		!(script->fields & FIELD_DATA);
 
-	return view_use_index(script->view, places ? wants_place : NULL, script);
+	return view_use_index(script->view, granules ? wants_granule : NULL, script);
 }
 
 static int decode(struct script *script, const struct view_options *options)

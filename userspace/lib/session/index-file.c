@@ -16,7 +16,7 @@
 #define LEVEL 3
 #define SHARE 200		/* the index has at most this part of the trace, ... */
 #define LEAST (64u << 10)	/* ... or so many bytes */
-#define MAX_SHIFT 14		/* of places: less is worth nothing */
+#define MAX_SHIFT 14		/* of granules: less is worth nothing */
 #define MAX_RATIO 1000		/* of frames; others lie */
 
 enum { ANY_CPU = 1, KERNEL_LOST = 2, ALWAYS = 4, HAS_BEFORE = 8, EXECUTED = 16, OWNED_AT_END = 32,
@@ -147,24 +147,24 @@ static uint64_t *const *list_stats(struct rvt_session_totals *stats, size_t *n)
 	return list;
 }
 
-/* ---- places as they are stored ---- */
+/* ---- granules as they are stored ---- */
 
-struct stored_places {
+struct stored_granules {
 	unsigned int shift;
-	struct rvt_index_place *list;
+	struct rvt_index_granule *list;
 	uint32_t *numbers;	/* of those of the index */
 	size_t n, n_paths;	/* NULL is none */
 };
 
-static bool is_of_file(const struct rvt_index_place *place)
+static bool is_of_file(const struct rvt_index_granule *granule)
 {
-	return place->path && place->path[0] == '/';
+	return granule->path && granule->path[0] == '/';
 }
 
-static struct rvt_index_place coarsen(const struct rvt_index_place *place, unsigned int shift)
+static struct rvt_index_granule coarsen(const struct rvt_index_granule *granule, unsigned int shift)
 {
-	struct rvt_index_place coarse = *place;
-	uint64_t into = (is_of_file(place) ? place->file_offset : place->addr) &
+	struct rvt_index_granule coarse = *granule;
+	uint64_t into = (is_of_file(granule) ? granule->file_offset : granule->addr) &
 		((1ull << shift) - 1);
 
 	coarse.file_offset -= into;
@@ -172,10 +172,10 @@ static struct rvt_index_place coarsen(const struct rvt_index_place *place, unsig
 	return coarse;
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_granules(const void *a, const void *b)
 {
-	const struct rvt_index_place *x = *(struct rvt_index_place *const *)a;
-	const struct rvt_index_place *y = *(struct rvt_index_place *const *)b;
+	const struct rvt_index_granule *x = *(struct rvt_index_granule *const *)a;
+	const struct rvt_index_granule *y = *(struct rvt_index_granule *const *)b;
 	uint64_t from = is_of_file(x) ? x->file_offset : x->addr;
 	uint64_t other = is_of_file(y) ? y->file_offset : y->addr;
 
@@ -185,57 +185,58 @@ static int compare_places(const void *a, const void *b)
 	return order ? order : (from > other) - (from < other);
 }
 
-/* Behind other places: whether it is of another path than the one before it (NULL: none). */
-static bool has_new_path(const struct rvt_index_place *place, const struct rvt_index_place *before)
+/* Behind other granules: whether it is of another path than the one before it (NULL: none). */
+static bool has_new_path(const struct rvt_index_granule *granule,
+			 const struct rvt_index_granule *before)
 {
-	return place->path && (!before || !before->path || strcmp(place->path, before->path));
+	return granule->path && (!before || !before->path || strcmp(granule->path, before->path));
 }
 
-static bool is_same(const struct rvt_index_place *a, const struct rvt_index_place *b)
+static bool is_same(const struct rvt_index_granule *a, const struct rvt_index_granule *b)
 {
-	return !compare_places(&a, &b);
+	return !compare_granules(&a, &b);
 }
 
 /* Those of a @shift that are in a segment. 0 or -ENOMEM. */
-static int store_places(const struct rvt_index *index, unsigned int shift,
-			struct stored_places *stored)
+static int store_granules(const struct rvt_index *index, unsigned int shift,
+			  struct stored_granules *stored)
 {
-	const struct rvt_index_place **order = calloc(index->n_places + 1, sizeof(*order));
+	const struct rvt_index_granule **order = calloc(index->n_granules + 1, sizeof(*order));
 	size_t n = 0;
 
-	*stored = (struct stored_places){ .shift = shift,
-		.list = calloc(index->n_places + 1, sizeof(*stored->list)),
-		.numbers = calloc(index->n_places + 1, sizeof(*stored->numbers)) };
+	*stored = (struct stored_granules){ .shift = shift,
+		.list = calloc(index->n_granules + 1, sizeof(*stored->list)),
+		.numbers = calloc(index->n_granules + 1, sizeof(*stored->numbers)) };
 	if (!order || !stored->list || !stored->numbers) {
 		free(order);
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < index->n_segments; i++)
-		for (size_t k = 0; k < index->segments[i].told.n_places; k++)
-			stored->numbers[index->segments[i].told.places[k]] = 1;
-	for (size_t i = 0; i < index->n_places; i++)
+		for (size_t k = 0; k < index->segments[i].told.n_granules; k++)
+			stored->numbers[index->segments[i].told.granules[k]] = 1;
+	for (size_t i = 0; i < index->n_granules; i++)
 		if (stored->numbers[i])
-			order[n++] = &index->places[i];
+			order[n++] = &index->granules[i];
 	if (n)
-		qsort(order, n, sizeof(*order), compare_places);
+		qsort(order, n, sizeof(*order), compare_granules);
 	for (size_t i = 0; i < n; i++) {
-		struct rvt_index_place coarse = coarsen(order[i], shift);
-		struct rvt_index_place *last = stored->n ? &stored->list[stored->n - 1] : NULL;
+		struct rvt_index_granule coarse = coarsen(order[i], shift);
+		struct rvt_index_granule *last = stored->n ? &stored->list[stored->n - 1] : NULL;
 
 		if (!last || !is_same(last, &coarse)) {
 			stored->n_paths += has_new_path(&coarse, last);
 			stored->list[stored->n++] = coarse;
 		}
-		stored->numbers[order[i] - index->places] = stored->n - 1;
+		stored->numbers[order[i] - index->granules] = stored->n - 1;
 	}
 	free(order);
 	return 0;
 }
 
 /* Number 0 is no path. */
-static void put_places(struct bytes *out, const struct stored_places *stored)
+static void put_granules(struct bytes *out, const struct stored_granules *stored)
 {
-	const struct rvt_index_place none = { .path = NULL }, *before = NULL;
+	const struct rvt_index_granule none = { .path = NULL }, *before = NULL;
 	uint64_t path = 0;
 
 	put(out, stored->shift);
@@ -247,15 +248,15 @@ static void put_places(struct bytes *out, const struct stored_places *stored)
 			put_text(out, stored->list[i].path);
 	put(out, stored->n);
 	for (size_t i = 0; i < stored->n; i++) {
-		const struct rvt_index_place *place = &stored->list[i];
+		const struct rvt_index_granule *granule = &stored->list[i];
 
-		path += has_new_path(place, before);
+		path += has_new_path(granule, before);
 		before = before ? before : &none;
 		put(out, path);
-		put(out, zigzag((int64_t)(place->file_offset - before->file_offset)));
-		put(out, zigzag((int64_t)(place->addr - before->addr)));
-		put(out, zigzag((int64_t)(place->map_start - before->map_start)));
-		before = place;
+		put(out, zigzag((int64_t)(granule->file_offset - before->file_offset)));
+		put(out, zigzag((int64_t)(granule->addr - before->addr)));
+		put(out, zigzag((int64_t)(granule->map_start - before->map_start)));
+		before = granule;
 	}
 }
 
@@ -317,7 +318,7 @@ static unsigned int flags_of(const struct index_segment *segment)
 }
 
 static void put_segment(struct bytes *out, const struct index_segment *segment,
-			const struct stored_places *places)
+			const struct stored_granules *granules)
 {
 	const struct rvt_index_segment *told = &segment->told;
 	struct rvt_session_totals stats = segment->stats;
@@ -337,11 +338,11 @@ static void put_segment(struct bytes *out, const struct index_segment *segment,
 		put(out, *list[i]);
 	put_exit(out, &segment->exit);
 	put_ids(out, told->tasks, told->n_tasks, NULL);
-	put_ids(out, told->places, places->shift ? told->n_places : 0, places->numbers);
+	put_ids(out, told->granules, granules->shift ? told->n_granules : 0, granules->numbers);
 }
 
 static void put_all(struct bytes *out, const struct rvt_index *index,
-		    const struct stored_places *places)
+		    const struct stored_granules *granules)
 {
 	put(out, index->key.size);
 	put(out, index->key.mtime);
@@ -359,10 +360,10 @@ static void put_all(struct bytes *out, const struct rvt_index *index,
 		put(out, zigzag(index->tasks[i].tid));
 		put_text(out, index->tasks[i].comm);
 	}
-	put_places(out, places);
+	put_granules(out, granules);
 	put(out, index->n_segments);
 	for (size_t i = 0; i < index->n_segments; i++)
-		put_segment(out, &index->segments[i], places);
+		put_segment(out, &index->segments[i], granules);
 }
 
 /* 0 or -ENOMEM. */
@@ -393,17 +394,17 @@ static int compress(const struct bytes *payload, void **bytes, size_t *len)
 
 static int pack(const struct rvt_index *index, unsigned int shift, void **bytes, size_t *len)
 {
-	struct stored_places places = { .shift = 0 };
+	struct stored_granules granules = { .shift = 0 };
 	struct bytes payload = { .at = NULL };
-	int err = shift ? store_places(index, shift, &places) : 0;
+	int err = shift ? store_granules(index, shift, &granules) : 0;
 
 	if (!err) {
-		put_all(&payload, index, &places);
+		put_all(&payload, index, &granules);
 		err = payload.failed ? -ENOMEM : compress(&payload, bytes, len);
 	}
 	free(payload.at);
-	free(places.list);
-	free(places.numbers);
+	free(granules.list);
+	free(granules.numbers);
 	return err;
 }
 
@@ -476,9 +477,9 @@ static void get_paths(struct bytes *in, struct rvt_index *index)
 	}
 }
 
-static void get_places(struct bytes *in, struct rvt_index *index)
+static void get_granules(struct bytes *in, struct rvt_index *index)
 {
-	struct rvt_index_place place = { .path = NULL };
+	struct rvt_index_granule granule = { .path = NULL };
 	uint64_t shift = get(in);
 	size_t n;
 
@@ -492,14 +493,15 @@ static void get_places(struct bytes *in, struct rvt_index *index)
 	for (size_t i = 0; i < n && !in->failed; i++) {
 		uint64_t path = get(in);
 
-		in->failed |= path > index->n_paths || array_grow(&index->places, index->n_places);
+		in->failed |= path > index->n_paths ||
+			array_grow(&index->granules, index->n_granules);
 		if (in->failed)
 			return;
-		place.path = path ? index->paths[path - 1] : NULL;
-		place.file_offset += (uint64_t)get_signed(in);
-		place.addr += (uint64_t)get_signed(in);
-		place.map_start += (uint64_t)get_signed(in);
-		index->places[index->n_places++] = place;
+		granule.path = path ? index->paths[path - 1] : NULL;
+		granule.file_offset += (uint64_t)get_signed(in);
+		granule.addr += (uint64_t)get_signed(in);
+		granule.map_start += (uint64_t)get_signed(in);
+		index->granules[index->n_granules++] = granule;
 	}
 }
 
@@ -563,7 +565,7 @@ static void get_segment(struct bytes *in, const struct rvt_index *index,
 		*list[i] = get(in);
 	get_exit(in, &segment->exit, flags);
 	told->tasks = get_ids(in, index->n_tasks, &told->n_tasks);
-	told->places = get_ids(in, index->n_places, &told->n_places);
+	told->granules = get_ids(in, index->n_granules, &told->n_granules);
 }
 
 static void get_segments(struct bytes *in, struct rvt_index *index)
@@ -627,7 +629,7 @@ int rvt_index_read(const void *payload, size_t len, const struct index_key *key,
 		index->trace = get(&in);
 		get_missing(&in, index);
 		get_tasks(&in, index);
-		get_places(&in, index);
+		get_granules(&in, index);
 		get_segments(&in, index);
 		if (in.failed || in.n != in.room)
 			err = -EBADMSG;
@@ -654,7 +656,7 @@ int rvt_index_parse(const void *bytes, size_t len, const struct index_key *key,
 /* ---- whether it fits ---- */
 
 /* A segment begins in a record, or with the buffer; the next one of the buffer is behind it. */
-static bool is_placed(const struct rvt_session *session, const struct rvt_index *index, size_t n)
+static bool is_in_order(const struct rvt_session *session, const struct rvt_index *index, size_t n)
 {
 	const struct index_segment *segment = &index->segments[n];
 	const struct buffer *buffer;
@@ -680,7 +682,7 @@ static bool is_whole(const struct rvt_session *session, const struct rvt_index *
 	for (size_t i = 0; i < session->n_buffers; i++)
 		buffers += session->buffers[i].n_records != 0;
 	for (size_t i = 0; i < index->n_segments; i++) {
-		if (!is_placed(session, index, i))
+		if (!is_in_order(session, index, i))
 			return false;
 		found += index_is_last(index, i);
 	}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What is in a segment: when it was, who ran, and in which places. */
+/* What is in a segment: when it was, who ran, and in which granules. */
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 #include "index-gather.h"
 
 #define SLOTS (1u << 16)
-#define PLACE (1ull << RVT_INDEX_SHIFT)
+#define GRANULE (1ull << RVT_INDEX_SHIFT)
 
 /* Something that has a number, in a tree by itself. */
 struct index_name {
-	uint64_t number;	/* of a place, in its file; of a task pid and tid */
-	const char *text;	/* of a place, the address of its path */
+	uint64_t number;	/* of a granule, in its file; of a task pid and tid */
+	const char *text;	/* of a granule, the address of its path */
 	uint32_t id;
 };
 
@@ -28,8 +28,8 @@ struct index_gatherer {
 	struct index_names *names;
 	uint32_t serial;	/* of the segment */
 	/* by number: the last segment that has it */
-	uint32_t *seen_tasks, *seen_places;
-	size_t tasks_room, places_room;
+	uint32_t *seen_tasks, *seen_granules;
+	size_t tasks_room, granules_room;
 	struct rvt_index_task last;	/* .comm: its address is enough */
 	struct slot slots[SLOTS];
 };
@@ -46,7 +46,7 @@ struct index_gatherer *rvt_index_gatherer(struct index_names *names)
 void rvt_index_gatherer_free(struct index_gatherer *gatherer)
 {
 	free(gatherer->seen_tasks);
-	free(gatherer->seen_places);
+	free(gatherer->seen_granules);
 	free(gatherer);
 }
 
@@ -67,7 +67,7 @@ struct index_gathered *rvt_index_gather(struct index_gatherer *gatherer)
 void rvt_index_gathered_free(struct index_gathered *gathered)
 {
 	free(gathered->tasks);
-	free(gathered->places);
+	free(gathered->granules);
 	free(gathered);
 }
 
@@ -169,50 +169,50 @@ static int keep_path(struct index_names *names, const char **path)
 }
 
 /*
- * A file's places are told apart by where they are in it, those of other code by address. *@len:
- * bytes up to the end of the place.
+ * A file's granules are told apart by where they are in it, those of other code by address. *@len:
+ * bytes up to the end of the granule.
  */
-static int place_id(struct index_names *names, struct rvt_space *space, uint64_t addr, uint32_t *id,
-		    uint64_t *len)
+static int granule_id(struct index_names *names, struct rvt_space *space, uint64_t addr,
+		      uint32_t *id, uint64_t *len)
 {
 	struct rvt_location location = { .path = NULL };
 	struct rvt_index *index = names->index;
 	struct index_name key, *name;
-	struct rvt_index_place place;
+	struct rvt_index_granule granule;
 	uint64_t into;
 	bool new;
 
 	if (!space || rvt_space_locate(space, addr, &location))
 		location = (struct rvt_location){ .path = NULL };
-	into = (location.path && location.path[0] == '/' ? location.file_offset : addr) % PLACE;
-	*len = PLACE - into;
+	into = (location.path && location.path[0] == '/' ? location.file_offset : addr) % GRANULE;
+	*len = GRANULE - into;
 	if (keep_path(names, &location.path))
 		return -ENOMEM;
 	key = (struct index_name){ .text = location.path };
 	key.number = location.path && location.path[0] == '/' ? location.file_offset - into :
 								addr - into;
-	if (find_name(&names->places, &key, compare_addresses, index->n_places, &name, &new))
+	if (find_name(&names->granules, &key, compare_addresses, index->n_granules, &name, &new))
 		return -ENOMEM;
 	*id = name->id;
-	place = (struct rvt_index_place){
+	granule = (struct rvt_index_granule){
 		.path = location.path, .file_offset = location.file_offset - into,
 		.addr = addr - into, .map_start = location.map_start };
 	if (!new) {
 		/* whoever comes first */
-		if (place.addr < index->places[*id].addr)
-			index->places[*id] = place;
+		if (granule.addr < index->granules[*id].addr)
+			index->granules[*id] = granule;
 		return 0;
 	}
-	if (array_grow(&index->places, index->n_places))
+	if (array_grow(&index->granules, index->n_granules))
 		return -ENOMEM;
-	index->places[index->n_places++] = place;
+	index->granules[index->n_granules++] = granule;
 	return 0;
 }
 
 void rvt_index_names_free(struct index_names *names)
 {
 	tdestroy(names->tasks, free);
-	tdestroy(names->places, free);
+	tdestroy(names->granules, free);
 	tdestroy(names->paths, free);
 }
 
@@ -265,12 +265,12 @@ static int note_code(struct index_gathered *gathered, struct rvt_space *space, u
 
 	while (done < bytes && !err) {
 		pthread_mutex_lock(&gatherer->names->lock);
-		err = place_id(gatherer->names, space, addr + done, &id, &len);
+		err = granule_id(gatherer->names, space, addr + done, &id, &len);
 		pthread_mutex_unlock(&gatherer->names->lock);
 		if (!err)
-			err = add_id(id, gatherer->serial, &gatherer->seen_places,
-				     &gatherer->places_room, &gathered->places,
-				     &gathered->n_places);
+			err = add_id(id, gatherer->serial, &gatherer->seen_granules,
+				     &gatherer->granules_room, &gathered->granules,
+				     &gathered->n_granules);
 		done += len;
 	}
 	return err;

@@ -5,11 +5,11 @@
 
 #include "index-state.h"
 
-/* Tasks and places of all segments, by number; several threads add to them. */
+/* Tasks and granules of all segments, by number; several threads add to them. */
 struct index_names {
 	struct rvt_index *index;
 	pthread_mutex_t lock;
-	void *tasks, *places, *paths;	/* tsearch() of struct index_name */
+	void *tasks, *granules, *paths;	/* tsearch() of struct index_name */
 };
 
 /* What one thread needs for one segment after another. NULL: out of memory. */
@@ -18,8 +18,8 @@ struct index_gatherer;
 struct index_gathered {
 	struct index_gatherer *gatherer;
 	struct rvt_index_segment told;
-	uint32_t *tasks, *places;
-	size_t n_tasks, n_places;
+	uint32_t *tasks, *granules;
+	size_t n_tasks, n_granules;
 	uint64_t moment;
 	/* how the last run went on, where it is told for how long lines go on */
 	bool crossed;

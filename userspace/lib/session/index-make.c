@@ -126,8 +126,8 @@ static int note(void *ctx, const struct slice *slice, const struct joint *joint)
 	segment->told.always |= maker->session->shared && gathered->told.lost;
 	take_list(&gathered->tasks, &segment->told.tasks, gathered->n_tasks,
 		  &segment->told.n_tasks);
-	take_list(&gathered->places, &segment->told.places, gathered->n_places,
-		  &segment->told.n_places);
+	take_list(&gathered->granules, &segment->told.granules, gathered->n_granules,
+		  &segment->told.n_granules);
 	set_exit(&segment->exit, joint);
 	moment = made->n ? segment[-1].exit.moment : 0;
 	segment->exit.moment = gathered->moment > moment ? gathered->moment : moment;
@@ -148,7 +148,7 @@ static void pop(struct made *made)
 	made->from = last->from;
 	made->record = last->record;
 	free((void *)last->told.tasks);
-	free((void *)last->told.places);
+	free((void *)last->told.granules);
 }
 
 static void misfit(void *ctx, const struct slice *slice, bool behind)

@@ -7,7 +7,7 @@
 #include "slice.h"
 #include "state.h"
 
-#define RVT_INDEX_SHIFT 8	/* log2 of the bytes of a place, at least */
+#define RVT_INDEX_SHIFT 8	/* log2 of the bytes of a granule, at least */
 
 /* What an index must fit to. */
 struct index_key {
@@ -18,7 +18,7 @@ struct index_key {
 };
 
 struct index_segment {
-	struct rvt_index_segment told;	/* .tasks and .places are malloc'd */
+	struct rvt_index_segment told;	/* .tasks and .granules are malloc'd */
 	unsigned int buffer;
 	uint64_t from;		/* it ends where the next one of its buffer begins */
 	size_t record;
@@ -33,14 +33,14 @@ struct index_missing {
 
 struct rvt_index {
 	struct index_key key;
-	unsigned int shift;	/* of places; 0: there are none */
+	unsigned int shift;	/* of granules; 0: there are none */
 	uint64_t trace;		/* bytes of it in the recording */
 	struct rvt_index_task *tasks;	/* .comm, .path, .missing[].path: malloc'd */
-	struct rvt_index_place *places;
+	struct rvt_index_granule *granules;
 	char **paths;
 	struct index_missing *missing;
 	struct index_segment *segments;		/* by buffer, in order */
-	size_t n_tasks, n_places, n_paths, n_missing, n_segments;
+	size_t n_tasks, n_granules, n_paths, n_missing, n_segments;
 };
 
 /* What a session decodes of its recording (rvt_session.choice). */

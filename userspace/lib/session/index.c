@@ -98,7 +98,7 @@ static void free_segments(struct rvt_index *index)
 {
 	for (size_t i = 0; i < index->n_segments; i++) {
 		free((void *)index->segments[i].told.tasks);
-		free((void *)index->segments[i].told.places);
+		free((void *)index->segments[i].told.granules);
 	}
 	free(index->segments);
 }
@@ -116,7 +116,7 @@ void rvt_index_free(struct rvt_index *index)
 		free(index->missing[i].path);
 	free(index->tasks);
 	free(index->paths);
-	free(index->places);
+	free(index->granules);
 	free(index->missing);
 	free(index);
 }
@@ -141,17 +141,17 @@ const struct rvt_index_task *rvt_index_task(const struct rvt_index *index, size_
 	return &index->tasks[n];
 }
 
-size_t rvt_index_n_places(const struct rvt_index *index)
+size_t rvt_index_n_granules(const struct rvt_index *index)
 {
-	return index->n_places;
+	return index->n_granules;
 }
 
-const struct rvt_index_place *rvt_index_place(const struct rvt_index *index, size_t n)
+const struct rvt_index_granule *rvt_index_granule(const struct rvt_index *index, size_t n)
 {
-	return &index->places[n];
+	return &index->granules[n];
 }
 
-uint64_t rvt_index_place_size(const struct rvt_index *index)
+uint64_t rvt_index_granule_size(const struct rvt_index *index)
 {
 	return index->shift ? 1ull << index->shift : 0;
 }

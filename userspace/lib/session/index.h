@@ -19,8 +19,8 @@ struct rvt_index_task {
 	const char *comm;
 };
 
-/* A piece of code of which something was executed, or went to it. */
-struct rvt_index_place {
+/* A range of code of one size: something of it was executed, or was the target of a transfer. */
+struct rvt_index_granule {
 	const char *path;	/* as rvt_location.path; NULL: nothing is mapped there */
 	uint64_t file_offset, addr, map_start;	/* of its first byte; one of the addresses it had */
 };
@@ -30,8 +30,8 @@ struct rvt_index_segment {
 	bool any_cpu;		/* .cpu is one of several */
 	/* of what is told, by options.clock; nothing: latest is less */
 	uint64_t earliest, latest;
-	const uint32_t *tasks, *places;		/* numbers */
-	size_t n_tasks, n_places;
+	const uint32_t *tasks, *granules;	/* numbers */
+	size_t n_tasks, n_granules;
 	uint64_t lost, no_code;	/* LOST events, and those with RVT_REASON_NO_CODE */
 	bool kernel_lost;	/* one of these is in the kernel's half of addresses */
 	bool always;		/* there is something in it that the index cannot tell */
@@ -69,14 +69,14 @@ int rvt_index_unpack(const struct rvt_session *session, const void *bytes, size_
 void rvt_index_free(struct rvt_index *index);
 
 size_t rvt_index_n_segments(const struct rvt_index *index);
-/* Number @n of rvt_index_n_segments(); .tasks and .places are numbers of what follows. */
+/* Number @n of rvt_index_n_segments(); .tasks and .granules are numbers of what follows. */
 const struct rvt_index_segment *rvt_index_segment(const struct rvt_index *index, size_t n);
 size_t rvt_index_n_tasks(const struct rvt_index *index);
 const struct rvt_index_task *rvt_index_task(const struct rvt_index *index, size_t n);
-size_t rvt_index_n_places(const struct rvt_index *index);
-const struct rvt_index_place *rvt_index_place(const struct rvt_index *index, size_t n);
-/* Bytes of a piece of code; 0: places did not fit in, each segment may have any. */
-uint64_t rvt_index_place_size(const struct rvt_index *index);
+size_t rvt_index_n_granules(const struct rvt_index *index);
+const struct rvt_index_granule *rvt_index_granule(const struct rvt_index *index, size_t n);
+/* Bytes of a granule; 0: granules did not fit in, each segment may have any. */
+uint64_t rvt_index_granule_size(const struct rvt_index *index);
 
 /*
  * rvt_index_choose - from now on rvt_session_run_slices() with slices decodes only segments that
