@@ -142,45 +142,45 @@ uint64_t file_abi_note(struct file *file)
 
 /* ---- frames ---- */
 
-static struct frame_place frame_address(Dwarf_Frame *frame)
+static struct register_rule frame_address(Dwarf_Frame *frame)
 {
-	struct frame_place place = { .rule = FRAME_UNKNOWN };
+	struct register_rule rule = { .kind = FRAME_UNKNOWN };
 	Dwarf_Op *ops;
 	size_t n;
 
 	if (dwarf_frame_cfa(frame, &ops, &n) || n != 1)
-		return place;
+		return rule;
 	if (ops->atom == DW_OP_bregx && (ops->number == REG_SP || ops->number == REG_FP)) {
-		place.rule = ops->number == REG_SP ? FRAME_FROM_SP : FRAME_FROM_FP;
-		place.offset = ops->number2;
+		rule.kind = ops->number == REG_SP ? FRAME_FROM_SP : FRAME_FROM_FP;
+		rule.offset = ops->number2;
 	} else if (ops->atom == DW_OP_breg0 + REG_SP || ops->atom == DW_OP_breg0 + REG_FP) {
-		place.rule = ops->atom == DW_OP_breg0 + REG_SP ? FRAME_FROM_SP : FRAME_FROM_FP;
-		place.offset = ops->number;
+		rule.kind = ops->atom == DW_OP_breg0 + REG_SP ? FRAME_FROM_SP : FRAME_FROM_FP;
+		rule.offset = ops->number;
 	}
-	return place;
+	return rule;
 }
 
-static struct frame_place frame_register(Dwarf_Frame *frame, int number)
+static struct register_rule frame_register(Dwarf_Frame *frame, int number)
 {
-	struct frame_place place = { .rule = FRAME_UNKNOWN };
+	struct register_rule rule = { .kind = FRAME_UNKNOWN };
 	Dwarf_Op memory[3], *ops;
 	size_t n;
 
 	if (dwarf_frame_register(frame, number, memory, &ops, &n))
-		return place;
+		return rule;
 	if (!n) {
 		/* undefined has operations, and none of them */
-		place.rule = ops ? FRAME_UNKNOWN : FRAME_SAME;
-		return place;
+		rule.kind = ops ? FRAME_UNKNOWN : FRAME_SAME;
+		return rule;
 	}
 	/* of a register in memory: its address, from the frame's on */
 	if (ops[0].atom != DW_OP_call_frame_cfa || n > 2)
-		return place;
+		return rule;
 	if (n == 2 && ops[1].atom != DW_OP_plus_uconst)
-		return place;
-	place.rule = FRAME_SAVED;
-	place.offset = n == 2 ? (int64_t)ops[1].number : 0;
-	return place;
+		return rule;
+	rule.kind = FRAME_SAVED;
+	rule.offset = n == 2 ? (int64_t)ops[1].number : 0;
+	return rule;
 }
 
 bool file_frame(struct file *file, uint64_t vaddr, struct frame_layout *layout)
@@ -193,5 +193,5 @@ bool file_frame(struct file *file, uint64_t vaddr, struct frame_layout *layout)
 	layout->ra = frame_register(frame, REG_RA);
 	layout->fp = frame_register(frame, REG_FP);
 	free(frame);
-	return layout->cfa.rule != FRAME_UNKNOWN;
+	return layout->cfa.kind != FRAME_UNKNOWN;
 }

@@ -43,7 +43,7 @@ bool file_phdr(struct file *file, uint32_t type, GElf_Phdr *phdr);
 #define FILE_NOTE_TYPE 4
 uint64_t file_abi_note(struct file *file);
 
-/* Where something is when an instruction is to be executed. */
+/* How a frame's address, or a register's value in the caller, is found (DWARF: register rule). */
 enum frame_rule {
 	FRAME_UNKNOWN,
 	FRAME_SAME,		/* a register: as the caller left it */
@@ -51,8 +51,8 @@ enum frame_rule {
 	FRAME_FROM_SP, FRAME_FROM_FP,	/* the frame's address: sp or s0 + .offset */
 };
 
-struct frame_place {
-	enum frame_rule rule;
+struct register_rule {
+	enum frame_rule kind;
 	int64_t offset;
 };
 
@@ -61,7 +61,7 @@ struct frame_place {
  * call.
  */
 struct frame_layout {
-	struct frame_place cfa, ra, fp;
+	struct register_rule cfa, ra, fp;
 };
 
 /* False: the file says nothing of the function at @vaddr. */

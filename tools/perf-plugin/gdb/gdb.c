@@ -18,7 +18,7 @@ static const char help[] =
 "Lets gdb or LLDB go through a recording, forwards and backwards. In gdb:\n"
 "  target remote | perf rvtrace gdb -i perf.data\n\n"
 "      --listen ADDRESS  wait for a debugger at PORT, HOST:PORT or a socket's PATH\n"
-"      --start PLACE     begin or end of the recording (end, if the program crashed there)\n"
+"      --start POSITION  begin or end of the recording (end, if the program crashed there)\n"
 "      --kernel          what the kernel executed for the thread, too\n"
 "      --no-stack        no made-up stack pointer: debuggers cannot unwind then\n"
 "  -i, --input FILE      recording (perf.data)\n"
@@ -139,7 +139,7 @@ static int choose_threads(struct server *server, const struct gdb_options *optio
 	return err;
 }
 
-static int place_threads(struct server *server, const struct gdb_options *options)
+static int position_threads(struct server *server, const struct gdb_options *options)
 {
 	size_t crashed = server->n_threads, first;
 	int err = crash_find(server, &crashed);
@@ -244,7 +244,7 @@ static int open_recording(struct server *server)
 	view_print_losses(server->view, stderr, "");
 	err = choose_threads(server, options);
 	if (!err)
-		err = place_threads(server, options);
+		err = position_threads(server, options);
 	if (err)
 		return err;
 	server->target = target_create(server->view, server->places, server->timeline,

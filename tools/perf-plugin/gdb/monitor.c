@@ -29,7 +29,7 @@ static void help(struct server *server, const char *text)
 		    "monitor stack          the call stack that the trace gives\n"
 		    "monitor losses         what of the recording is missing\n"
 		    "monitor threads        what each thread executed\n"
-		    "monitor goto PLACE     begin, end, a time in seconds (12.345), or #NUMBER of "
+		    "monitor goto POSITION  begin, end, a time in seconds (12.345), or #NUMBER of "
 		    "an instruction;\n"
 		    "                       gdb notices after: maintenance flush register-cache.\n"
 		    "                       `set $trace_time = NANOSECONDS` and `set $trace_insn = "
@@ -104,8 +104,8 @@ static void stack(struct server *server, const char *text)
 		tell_lines(server, lines);
 }
 
-/* False: it is no place. */
-static bool find_place(struct server *server, const char *text, uint64_t *number)
+/* False: it is no position. */
+static bool find_position(struct server *server, const char *text, uint64_t *number)
 {
 	const struct server_thread *thread = &server->threads[server->asked];
 	char *end;
@@ -132,8 +132,8 @@ static void go_to(struct server *server, const char *text)
 	const struct server_thread *thread = &server->threads[server->asked];
 	uint64_t number;
 
-	if (!find_place(server, text, &number)) {
-		server_tell(server, "monitor goto: '%s' is no place; give begin, end, a time in "
+	if (!find_position(server, text, &number)) {
+		server_tell(server, "monitor goto: '%s' is no position; give begin, end, a time in "
 			    "seconds or #NUMBER\n", text);
 		return;
 	}

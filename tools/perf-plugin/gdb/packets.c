@@ -72,7 +72,7 @@ static int read_registers(struct server *server)
 	if (server->is_lldb)
 		return packet_send(server, "");
 	out = packet_begin(server);
-	server_place(server, server->asked);
+	server_set_position(server, server->asked);
 	for (unsigned int i = 0; out && i < REGISTERS; i++)
 		put_register(server, out, i);
 	return packet_end(server, out);
@@ -85,7 +85,7 @@ static int read_register(struct server *server, const char *text)
 
 	if (!packet_take_hex(&text, &number) || number >= REGISTERS)
 		return packet_send(server, "E01");
-	server_place(server, server->asked);
+	server_set_position(server, server->asked);
 	if (server->is_lldb && number && !get_register(server, number, &value))
 		return packet_send(server, "E01");
 	out = packet_begin(server);
@@ -94,7 +94,7 @@ static int read_register(struct server *server, const char *text)
 	return packet_end(server, out);
 }
 
-/* Only the place in the recording can be set: that goes there. */
+/* Only the position in the recording can be set: that goes there. */
 static int write_register(struct server *server, const char *text)
 {
 	const struct server_thread *thread = &server->threads[server->asked];
@@ -125,7 +125,7 @@ static int read_memory(struct server *server, const char *text)
 		return packet_send(server, "E01");
 	if (len > sizeof(bytes))
 		len = sizeof(bytes);
-	server_place(server, server->asked);
+	server_set_position(server, server->asked);
 	target_seek(server->target, server->threads[server->asked].number,
 		    server->threads[server->asked].at);
 	len = target_read(server->target, addr, bytes, len);

@@ -40,7 +40,7 @@ uint64_t server_time(struct server *server, size_t n, uint64_t number)
 	return time;
 }
 
-void server_place(struct server *server, size_t n)
+void server_set_position(struct server *server, size_t n)
 {
 	struct server_thread *thread = &server->threads[n];
 	uint64_t at;
@@ -211,7 +211,7 @@ static int run(struct server *server, const struct resumption *how)
 
 		if (i && !how->all)
 			break;
-		server_place(server, n);
+		server_set_position(server, n);
 		err = find_limit(server, n, how->back, any, time, &limit);
 		if (!err)
 			err = find_breakpoint(server, n, how, limit, &number);
@@ -241,7 +241,7 @@ int server_resume(struct server *server, const struct resumption *how)
 			    " give it `set osabi none` before `target remote`]\n");
 	server->warned = true;
 	server->runs = true;
-	server_place(server, how->thread);
+	server_set_position(server, how->thread);
 	err = how->step ? step(server, how) : run(server, how);
 	server->runs = false;
 	if (err == -EINTR) {

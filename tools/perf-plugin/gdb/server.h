@@ -70,7 +70,7 @@ struct resumption {
  */
 int server_resume(struct server *server, const struct resumption *how);
 /* Where thread @n is when it is @server->now: it may have to be moved there. */
-void server_place(struct server *server, size_t n);
+void server_set_position(struct server *server, size_t n);
 /* Moves thread @n to instruction @number, and time with it. */
 void server_go(struct server *server, size_t n, uint64_t number);
 /* The time at which a thread is to execute an instruction; 0: not known. */

@@ -7,7 +7,7 @@
 /* Copies over all of the thread, twice as far apart when there are too many ... */
 #define MAX_FAR 128
 #define FIRST_APART (64u << 10)
-/* ... and some before the place that was asked for last, for whoever goes back from there. */
+/* ... and some before the position that was asked for last, for whoever goes back from there. */
 #define MAX_NEAR 64
 #define NEAR_APART 1024
 /* A hidden trap leads there: any address of the kernel. */

@@ -141,9 +141,9 @@ static int find_frames(struct target *target, uint64_t pc)
 	return 0;
 }
 
-static uint64_t below(uint64_t cfa, const struct frame_place *place)
+static uint64_t below(uint64_t cfa, const struct register_rule *rule)
 {
-	uint64_t size = place->offset > 0 ? place->offset : 0;
+	uint64_t size = rule->offset > 0 ? rule->offset : 0;
 
 	return cfa - FRAME_BYTES - (size & -(uint64_t)16);
 }
@@ -159,21 +159,21 @@ static void lay_out(struct target *target)
 	for (size_t i = target->n_frames; i--; ) {
 		struct frame *frame = &target->frames[i], *caller = i + 1 < target->n_frames ?
 			frame + 1 : NULL;
-		const struct frame_place *place = &frame->layout.cfa;
+		const struct register_rule *rule = &frame->layout.cfa;
 
 		frame->cfa = cfa;
-		if (frame->known && place->rule == FRAME_FROM_FP) {
+		if (frame->known && rule->kind == FRAME_FROM_FP) {
 			frame->needs_fp = true;
-			frame->fp = cfa - place->offset;
-		} else if (frame->known && frame->layout.fp.rule == FRAME_SAME && caller) {
+			frame->fp = cfa - rule->offset;
+		} else if (frame->known && frame->layout.fp.kind == FRAME_SAME && caller) {
 			/* it is the caller's, whoever needs it */
 			frame->needs_fp = caller->needs_fp;
 			frame->fp = caller->fp;
 		}
-		if (frame->known && place->rule == FRAME_FROM_SP)
-			cfa -= place->offset;
+		if (frame->known && rule->kind == FRAME_FROM_SP)
+			cfa -= rule->offset;
 		else
-			cfa = below(cfa, place);
+			cfa = below(cfa, rule);
 	}
 	target->registers[TARGET_SP].known = target->frames[0].known;
 	target->registers[TARGET_SP].value = cfa;
@@ -182,10 +182,10 @@ static void lay_out(struct target *target)
 }
 
 static void put_slot(struct target *target, const struct frame *frame,
-		     const struct frame_place *place, uint64_t value)
+		     const struct register_rule *rule, uint64_t value)
 {
-	if (place->rule == FRAME_SAVED && !array_grow(&target->slots, target->n_slots))
-		target->slots[target->n_slots++] = (struct slot){ frame->cfa + place->offset,
+	if (rule->kind == FRAME_SAVED && !array_grow(&target->slots, target->n_slots))
+		target->slots[target->n_slots++] = (struct slot){ frame->cfa + rule->offset,
 								  value };
 }
 
@@ -199,7 +199,7 @@ static void fill_slots(struct target *target)
 		if (caller->needs_fp)
 			put_slot(target, frame, &frame->layout.fp, caller->fp);
 	}
-	if (target->n_frames > 1 && target->frames[0].layout.ra.rule == FRAME_SAME) {
+	if (target->n_frames > 1 && target->frames[0].layout.ra.kind == FRAME_SAME) {
 		target->registers[TARGET_RA].known = true;
 		target->registers[TARGET_RA].value = target->frames[1].pc;
 	}

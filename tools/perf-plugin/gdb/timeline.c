@@ -118,15 +118,16 @@ static struct run *find_run(const struct page *page, uint64_t at)
 	return &page->runs[low];
 }
 
-/* A place in a page. */
-struct place_in {
+/* A position in a page. */
+struct position {
 	const struct stint *stint;
 	struct page *page;
 	struct run *run;
 	uint32_t n;		/* of the instruction, in .run */
 };
 
-static int find(struct timeline *timeline, size_t thread, uint64_t number, struct place_in *place)
+static int find(struct timeline *timeline, size_t thread, uint64_t number,
+		struct position *position)
 {
 	const struct stint *stint = find_stint(timeline, thread, number);
 	uint64_t at;
@@ -135,19 +136,19 @@ static int find(struct timeline *timeline, size_t thread, uint64_t number, struc
 	if (!stint)
 		return -ENOENT;
 	at = stint->first + (number - stint->number);
-	place->stint = stint;
-	err = find_page(timeline, stint, at, &place->page);
+	position->stint = stint;
+	err = find_page(timeline, stint, at, &position->page);
 	if (err)
 		return err;
-	place->run = find_run(place->page, at);
-	place->n = at - place->page->first - place->run->at;
+	position->run = find_run(position->page, at);
+	position->n = at - position->page->first - position->run->at;
 	return 0;
 }
 
 /* Number of the first instruction of a run, in the thread; it may be before the stint. */
-static int64_t number_of(const struct place_in *place, const struct run *run)
+static int64_t number_of(const struct position *position, const struct run *run)
 {
-	return place->stint->number + (place->page->first + run->at - place->stint->first);
+	return position->stint->number + (position->page->first + run->at - position->stint->first);
 }
 
 static uint64_t address_of(const struct run *run, uint32_t n)
@@ -174,11 +175,11 @@ static struct timeline_insn insn_of(const struct run *run, uint32_t n)
 int timeline_insn(struct timeline *timeline, size_t thread, uint64_t number,
 		  struct timeline_insn *insn)
 {
-	struct place_in place;
-	int err = find(timeline, thread, number, &place);
+	struct position position;
+	int err = find(timeline, thread, number, &position);
 
 	if (!err)
-		*insn = insn_of(place.run, place.n);
+		*insn = insn_of(position.run, position.n);
 	return err;
 }
 
@@ -191,11 +192,11 @@ static uint64_t time_of_run(const struct page *page, size_t run)
 
 int timeline_time(struct timeline *timeline, size_t thread, uint64_t number, uint64_t *time)
 {
-	struct place_in place;
-	int err = find(timeline, thread, number, &place);
+	struct position position;
+	int err = find(timeline, thread, number, &position);
 
 	if (!err)
-		*time = time_of_run(place.page, place.run - place.page->runs);
+		*time = time_of_run(position.page, position.run - position.page->runs);
 	return err;
 }
 
@@ -300,27 +301,27 @@ static int64_t look_in(const struct run *run, int64_t low, int64_t high, bool ba
 }
 
 /*
- * From where @place is up to @limit, within its page and stint. 0, -ENOENT: *@next is to be looked
+ * From @position up to @limit, within its page and stint. 0, -ENOENT: *@next is to be looked
  * at.
  */
-static int look_in_page(const struct place_in *place, uint64_t limit, bool back,
+static int look_in_page(const struct position *position, uint64_t limit, bool back,
 			const struct timeline_wanted *wanted, uint64_t *number, uint64_t *next)
 {
-	const struct page *page = place->page;
-	int64_t first = place->stint->number, last = first + place->stint->insns - 1;
-	int64_t low = 0, high = place->run->insns - 1, found;
-	const struct run *run = place->run;
+	const struct page *page = position->page;
+	int64_t first = position->stint->number, last = first + position->stint->insns - 1;
+	int64_t low = 0, high = position->run->insns - 1, found;
+	const struct run *run = position->run;
 
 	if (back && (int64_t)limit > first)
 		first = limit;
 	if (!back && (int64_t)limit < last)
 		last = limit;
 	if (back)
-		high = place->n;
+		high = position->n;
 	else
-		low = place->n;
+		low = position->n;
 	for (;;) {
-		int64_t begin = number_of(place, run);
+		int64_t begin = number_of(position, run);
 
 		if (begin + low < first)
 			low = first - begin;
@@ -369,7 +370,7 @@ int timeline_find(struct timeline *timeline, size_t thread, uint64_t from, uint6
 		  bool back, const struct timeline_wanted *wanted, uint64_t *number)
 {
 	uint64_t at = back ? from - 1 : from + 1;
-	struct place_in place;
+	struct position position;
 	int err;
 
 	if (limit == from || (back ? limit > from : limit < from))
@@ -378,12 +379,12 @@ int timeline_find(struct timeline *timeline, size_t thread, uint64_t from, uint6
 		at = skip_parts(timeline, thread, at, back, wanted);
 		if (back ? at + 1 <= limit : at > limit)
 			return -ENOENT;
-		err = find(timeline, thread, at, &place);
+		err = find(timeline, thread, at, &position);
 		if (!err && timeline->options.poll)
 			err = timeline->options.poll(timeline->options.ctx);
 		if (err)
 			return err;
-		err = look_in_page(&place, limit, back, wanted, number, &at);
+		err = look_in_page(&position, limit, back, wanted, number, &at);
 	} while (err == -ENOENT && (back ? at + 1 > limit : at <= limit));
 	return err;
 }
@@ -423,18 +424,18 @@ int timeline_walk(struct timeline *timeline, size_t thread, uint64_t from, uint6
 		  int (*take)(void *ctx, const struct timeline_step *step), void *ctx)
 {
 	while (from < to) {
-		struct place_in place;
+		struct position position;
 		struct run *run;
-		int err = find(timeline, thread, from, &place);
+		int err = find(timeline, thread, from, &position);
 		uint64_t end;
 
 		if (err)
 			return err;
-		end = place.stint->number + place.stint->insns;
-		for (run = place.run;; run++) {
-			uint64_t begin = number_of(&place, run);
+		end = position.stint->number + position.stint->insns;
+		for (run = position.run;; run++) {
+			uint64_t begin = number_of(&position, run);
 			uint64_t last = begin + run->insns - 1;
-			bool in_page = run + 1 < place.page->runs + place.page->n;
+			bool in_page = run + 1 < position.page->runs + position.page->n;
 			struct timeline_step step = { .number = last };
 			struct timeline_seam seam;
 
