@@ -13,11 +13,11 @@
 #include "util/array.h"
 
 #define GROUP 262144u		/* bytes of frames */
-#define MAX_PLACES 32768
+#define MAX_EXTENTS 32768
 #define WHOLE_PIECE 16384	/* not collected */
 
 /* Bytes of an id from .inner on, in its stream, are those from .offset on in the recording. */
-struct place {
+struct extent {
 	uint64_t inner, offset;
 	enum rvt_coresight_layout layout;
 };
@@ -33,8 +33,8 @@ struct channel {
 	uint8_t *bytes;			/* collected */
 	size_t len, room;
 	size_t done;			/* of them */
-	struct place *places;		/* the last ones */
-	size_t n_places, places_room;
+	struct extent *extents;		/* the last ones */
+	size_t n_extents, extents_room;
 	struct rvt_flow **flows;	/* that .inner drives */
 	size_t n_flows;
 	struct rvt_offset_map map;
@@ -62,11 +62,12 @@ struct coresight_stream {
 static uint64_t find_offset(const void *ctx, uint64_t inner)
 {
 	const struct channel *channel = ctx;
-	const struct place *place = array_floor(channel->places, channel->n_places, inner, inner);
+	const struct extent *extent = array_floor(channel->extents, channel->n_extents, inner,
+						  inner);
 
-	if (place)
-		return rvt_coresight_offset(place->offset, place->layout, inner - place->inner);
-	return channel->n_places ? channel->places->offset : 0;	/* about there */
+	if (extent)
+		return rvt_coresight_offset(extent->offset, extent->layout, inner - extent->inner);
+	return channel->n_extents ? channel->extents->offset : 0;	/* about there */
 }
 
 static struct rvt_flow *channel_flow(void *ctx, unsigned int src)
@@ -115,21 +116,21 @@ static void close_channel(struct channel *channel)
 	if (channel->inner)
 		channel->inner->protocol->destroy(channel->inner);
 	free(channel->bytes);
-	free(channel->places);
+	free(channel->extents);
 	free(channel->flows);
 	free(channel);
 }
 
 /* Of what came long before, which is hardly told of, about the offset is enough. */
-static void forget_places(struct channel *channel)
+static void forget_extents(struct channel *channel)
 {
-	size_t n = channel->n_places / 2;
+	size_t n = channel->n_extents / 2;
 
-	if (channel->n_places < MAX_PLACES)
+	if (channel->n_extents < MAX_EXTENTS)
 		return;
-	channel->n_places -= n;
-	memmove(channel->places, channel->places + n,
-		channel->n_places * sizeof(*channel->places));
+	channel->n_extents -= n;
+	memmove(channel->extents, channel->extents + n,
+		channel->n_extents * sizeof(*channel->extents));
 }
 
 static void decode_bytes(struct channel *channel, const uint8_t *bytes, size_t len)
@@ -143,7 +144,7 @@ static void decode_bytes(struct channel *channel, const uint8_t *bytes, size_t l
 	ret = channel->inner->protocol->feed(channel->inner, bytes, len, at);
 	set_offsets(channel, NULL);
 	s->result = s->result ? s->result : ret;
-	forget_places(channel);
+	forget_extents(channel);
 }
 
 /* The next @len bytes of what is collected are decoded. */
@@ -170,18 +171,19 @@ static void flush(struct coresight_stream *s)
 			flush_channel(s->channels[i]);
 }
 
-static int add_place(struct channel *channel, uint64_t inner, uint64_t offset)
+static int add_extent(struct channel *channel, uint64_t inner, uint64_t offset)
 {
-	if (array_reserve(&channel->places, &channel->places_room, channel->n_places, 1))
+	if (array_reserve(&channel->extents, &channel->extents_room, channel->n_extents, 1))
 		return -ENOMEM;
-	channel->places[channel->n_places++] = (struct place){ inner, offset, RVT_CORESIGHT_ROW };
+	channel->extents[channel->n_extents++] = (struct extent){ inner, offset,
+								  RVT_CORESIGHT_ROW };
 	return 0;
 }
 
 /* A loss before @offset, or where the id begins. It has an offset of its own. */
 static int lose(struct channel *channel, uint64_t offset, enum rvt_reason reason, const char *what)
 {
-	int ret = add_place(channel, channel->count, offset);
+	int ret = add_extent(channel, channel->count, offset);
 
 	if (ret)
 		return ret;
@@ -252,21 +254,21 @@ static struct channel *get_channel(struct coresight_stream *s, unsigned int id, 
 
 /* ---- frames ---- */
 
-static int add_places(struct channel *channel, const struct rvt_coresight_frames *frames)
+static int add_extents(struct channel *channel, const struct rvt_coresight_frames *frames)
 {
 	uint64_t inner = channel->count + channel->len - channel->done;
 	uint32_t n = frames->n_segments;
-	struct place *places;
+	struct extent *extents;
 
-	if (array_reserve(&channel->places, &channel->places_room, channel->n_places, n))
+	if (array_reserve(&channel->extents, &channel->extents_room, channel->n_extents, n))
 		return -ENOMEM;
-	places = channel->places + channel->n_places;
-	channel->n_places += n;
+	extents = channel->extents + channel->n_extents;
+	channel->n_extents += n;
 	for (uint32_t i = 0; i < n; i++) {
 		const struct rvt_coresight_segment *segment = &frames->segments[i];
 
-		places[i] = (struct place){ inner + segment->index, segment->offset,
-					    segment->layout };
+		extents[i] = (struct extent){ inner + segment->index, segment->offset,
+					      segment->layout };
 	}
 	return 0;
 }
@@ -274,7 +276,7 @@ static int add_places(struct channel *channel, const struct rvt_coresight_frames
 /* Small pieces are collected, so that what decodes them begins less often. */
 static int take_bytes(struct channel *channel, const struct rvt_coresight_frames *frames)
 {
-	int ret = add_places(channel, frames);
+	int ret = add_extents(channel, frames);
 
 	channel->fresh = true;
 	if (!ret && !channel->len && frames->len >= WHOLE_PIECE) {

@@ -12,12 +12,12 @@ struct esp32_stream {
 	struct rvt_esp32_packets packets;
 	struct rvt_stream *inner;
 	/*
-	 * What the inner stream has at .count and behind is at .places in the recording: packets
+	 * What the inner stream has at .count and behind is at .extents in the recording: packets
 	 * that it is given, or where a loss is, which has an offset of its own.
 	 */
 	uint64_t count;
-	const struct rvt_esp32_segment *places;
-	size_t n_places;
+	const struct rvt_esp32_segment *extents;
+	size_t n_extents;
 	struct rvt_flow *flow;
 	struct rvt_offset_map map;
 	uint64_t errors;
@@ -28,9 +28,10 @@ static uint64_t find_offset(const void *ctx, uint64_t inner)
 {
 	const struct esp32_stream *s = ctx;
 	const uint64_t index = inner > s->count ? inner - s->count : 0;
-	const struct rvt_esp32_segment *place = array_floor(s->places, s->n_places, index, index);
+	const struct rvt_esp32_segment *extent = array_floor(s->extents, s->n_extents, index,
+							     index);
 
-	return place ? place->offset : 0;
+	return extent ? extent->offset : 0;
 }
 
 static struct rvt_flow *get_flow(void *ctx, unsigned int src)
@@ -55,12 +56,12 @@ static int pass_event(void *ctx, const struct rvt_event *event)
 }
 
 /* While the inner stream is at work, the flow's events have offsets in the recording. */
-static void work_at(struct esp32_stream *s, const struct rvt_esp32_segment *places, size_t n)
+static void work_at(struct esp32_stream *s, const struct rvt_esp32_segment *extents, size_t n)
 {
-	s->places = places;
-	s->n_places = n;
+	s->extents = extents;
+	s->n_extents = n;
 	if (s->flow)
-		rvt_flow_set_offsets(s->flow, places ? &s->map : NULL);
+		rvt_flow_set_offsets(s->flow, extents ? &s->map : NULL);
 }
 
 int rvt_esp32_stream_create(const struct rvt_params *params, const struct rvt_stream_ops *ops,
@@ -117,10 +118,10 @@ static int decode(struct esp32_stream *s)
 
 static int lose(struct esp32_stream *s, uint64_t offset, enum rvt_reason reason, const char *what)
 {
-	const struct rvt_esp32_segment place = { 0, offset };
+	const struct rvt_esp32_segment extent = { 0, offset };
 	int ret;
 
-	work_at(s, &place, 1);
+	work_at(s, &extent, 1);
 	ret = s->inner->protocol->lost(s->inner, s->count, reason, what, true);
 	s->count++;
 	work_at(s, NULL, 0);
