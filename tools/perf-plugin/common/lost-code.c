@@ -10,14 +10,14 @@
 
 #define SHOWN 5
 
-struct place {
+struct lost_mapping {
 	char *mapping, *comm;
 	uint64_t times;
 };
 
 struct lost_code {
 	pthread_mutex_t lock;
-	struct place *places;
+	struct lost_mapping *mappings;
 	size_t n;
 };
 
@@ -33,8 +33,8 @@ struct lost_code *lost_code_create(void)
 void lost_code_clear(struct lost_code *lost)
 {
 	for (size_t i = 0; i < lost->n; i++) {
-		free(lost->places[i].mapping);
-		free(lost->places[i].comm);
+		free(lost->mappings[i].mapping);
+		free(lost->mappings[i].comm);
 	}
 	lost->n = 0;
 }
@@ -45,7 +45,7 @@ void lost_code_destroy(struct lost_code *lost)
 		return;
 	lost_code_clear(lost);
 	pthread_mutex_destroy(&lost->lock);
-	free(lost->places);
+	free(lost->mappings);
 	free(lost);
 }
 
@@ -58,23 +58,23 @@ static bool is_in_no_file(const char *mapping)
 
 static void count(struct lost_code *lost, const char *mapping, const char *comm)
 {
-	struct place place = { .times = 1 };
+	struct lost_mapping found = { .times = 1 };
 
 	for (size_t i = 0; i < lost->n; i++)
-		if (!strcmp(lost->places[i].mapping, mapping) &&
-		    !strcmp(lost->places[i].comm, comm)) {
-			lost->places[i].times++;
+		if (!strcmp(lost->mappings[i].mapping, mapping) &&
+		    !strcmp(lost->mappings[i].comm, comm)) {
+			lost->mappings[i].times++;
 			return;
 		}
-	if (array_grow(&lost->places, lost->n))
+	if (array_grow(&lost->mappings, lost->n))
 		return;
-	place.mapping = strdup(mapping);
-	place.comm = strdup(comm);
-	if (place.mapping && place.comm) {
-		lost->places[lost->n++] = place;
+	found.mapping = strdup(mapping);
+	found.comm = strdup(comm);
+	if (found.mapping && found.comm) {
+		lost->mappings[lost->n++] = found;
 	} else {
-		free(place.mapping);
-		free(place.comm);
+		free(found.mapping);
+		free(found.comm);
 	}
 }
 
@@ -90,9 +90,9 @@ void lost_code_add(struct lost_code *lost, const struct rvt_hart_flow *hart, uin
 	pthread_mutex_unlock(&lost->lock);
 }
 
-static int compare_places(const void *a, const void *b)
+static int compare_mappings(const void *a, const void *b)
 {
-	const struct place *x = a, *y = b;
+	const struct lost_mapping *x = a, *y = b;
 
 	if (x->times != y->times)
 		return x->times < y->times ? 1 : -1;
@@ -103,12 +103,12 @@ void lost_code_print(const struct lost_code *lost)
 {
 	if (!lost->n)
 		return;
-	qsort(lost->places, lost->n, sizeof(*lost->places), compare_places);
+	qsort(lost->mappings, lost->n, sizeof(*lost->mappings), compare_mappings);
 	for (size_t i = 0; i < lost->n && i < SHOWN; i++) {
-		fprintf(stderr, "  %" PRIu64 " times in ", lost->places[i].times);
-		put_visible(stderr, lost->places[i].mapping);
+		fprintf(stderr, "  %" PRIu64 " times in ", lost->mappings[i].times);
+		put_visible(stderr, lost->mappings[i].mapping);
 		fputs(" of ", stderr);
-		put_visible(stderr, lost->places[i].comm);
+		put_visible(stderr, lost->mappings[i].comm);
 		fputc('\n', stderr);
 	}
 	if (lost->n > SHOWN)

@@ -20,16 +20,16 @@
 
 const char *tracefs_find(void)
 {
-	static const char *const places[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
+	static const char *const folders[] = { "/sys/kernel/tracing", "/sys/kernel/debug/tracing" };
 	char path[64];
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		snprintf(path, sizeof(path), "%s/events", places[i]);
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
+		snprintf(path, sizeof(path), "%s/events", folders[i]);
 		/* there, although this user may not look into it: the message says which */
 		if (!access(path, F_OK) || errno == EACCES)
-			return places[i];
+			return folders[i];
 	}
-	return mount("tracefs", places[0], "tracefs", 0, NULL) ? NULL : places[0];
+	return mount("tracefs", folders[0], "tracefs", 0, NULL) ? NULL : folders[0];
 }
 
 static int add(struct event_list *list, const char *tracefs, const char *path,

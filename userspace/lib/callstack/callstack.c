@@ -112,17 +112,17 @@ static struct seen_return *seen_set(struct rvt_callstack *stack, uint64_t to)
  */
 static void note_return(struct rvt_callstack *stack, uint64_t to)
 {
-	struct seen_return *set = seen_set(stack, to), *place = set;
+	struct seen_return *set = seen_set(stack, to), *victim = set;
 
 	for (struct seen_return *s = set; s < set + SEEN_WAYS; s++) {
 		if (s->to == to || !s->to) {
-			place = s;
+			victim = s;
 			break;
 		}
-		if (s->depth > place->depth)
-			place = s;
+		if (s->depth > victim->depth)
+			victim = s;
 	}
-	*place = (struct seen_return){ to, stack->depth };
+	*victim = (struct seen_return){ to, stack->depth };
 }
 
 static size_t unwind_to(struct rvt_callstack *stack, size_t depth)
