@@ -16,11 +16,11 @@ struct writing {
 	unsigned int depth;
 };
 
-static void put_place(const struct writing *writing, struct sample_place place)
+static void put_location(const struct writing *writing, struct line_location location)
 {
-	fprintf(writing->out, "%*s%u", (int)writing->depth, "", place.line);
-	if (place.discriminator)
-		fprintf(writing->out, ".%u", place.discriminator);
+	fprintf(writing->out, "%*s%u", (int)writing->depth, "", location.line);
+	if (location.discriminator)
+		fprintf(writing->out, ".%u", location.discriminator);
 	fputs(": ", writing->out);
 }
 
@@ -39,7 +39,7 @@ static void put_line(const void *node, VISIT which, void *closure)
 
 	if (!samples_in_order(which))
 		return;
-	put_place(writing, line->place);
+	put_location(writing, line->location);
 	fprintf(writing->out, "%" PRIu64, line->count);
 	twalk_r(line->targets, put_target, writing->out);
 	fputc('\n', writing->out);
@@ -62,7 +62,7 @@ static void put_inlined(const void *node, VISIT which, void *closure)
 
 	if (!samples_in_order(which) || !function->total)
 		return;
-	put_place(writing, function->call);
+	put_location(writing, function->call);
 	fprintf(writing->out, "%s:%" PRIu64 "\n", function->name, function->total);
 	put_body(function, writing);
 }

@@ -186,9 +186,9 @@ static void put_name(const void *node, VISIT which, void *closure)
 		put32(writing->out, NO_FILE);
 }
 
-static void put_place(const struct writing *writing, struct sample_place place)
+static void put_location(const struct writing *writing, struct line_location location)
 {
-	put32(writing->out, place.line << 16 | place.discriminator);
+	put32(writing->out, location.line << 16 | location.discriminator);
 }
 
 static void put_target(const void *node, VISIT which, void *closure)
@@ -210,7 +210,7 @@ static void put_line(const void *node, VISIT which, void *closure)
 
 	if (!samples_in_order(which))
 		return;
-	put_place(writing, line->place);
+	put_location(writing, line->location);
 	put32(writing->out, line->n_targets);
 	put64(writing->out, line->count);
 	twalk_r(line->targets, put_target, closure);
@@ -233,7 +233,7 @@ static void put_inlined(const void *node, VISIT which, void *closure)
 
 	if (!samples_in_order(which) || !function->total)
 		return;
-	put_place(closure, function->call);
+	put_location(closure, function->call);
 	put_body(function, closure);
 }
 

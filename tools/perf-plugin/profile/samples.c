@@ -21,7 +21,7 @@ struct reading {
 
 /* ---- trees ---- */
 
-static int compare_places(struct sample_place x, struct sample_place y)
+static int compare_locations(struct line_location x, struct line_location y)
 {
 	if (x.line != y.line)
 		return x.line < y.line ? -1 : 1;
@@ -31,16 +31,16 @@ static int compare_places(struct sample_place x, struct sample_place y)
 static int by_function(const void *a, const void *b)
 {
 	const struct sample_function *x = a, *y = b;
-	int order = compare_places(x->call, y->call);
+	int order = compare_locations(x->call, y->call);
 
 	return order ? order : strcmp(x->name, y->name);
 }
 
-static int by_place(const void *a, const void *b)
+static int by_location(const void *a, const void *b)
 {
 	const struct sample_line *x = a, *y = b;
 
-	return compare_places(x->place, y->place);
+	return compare_locations(x->location, y->location);
 }
 
 static int by_target(const void *a, const void *b)
@@ -111,21 +111,21 @@ static unsigned int llvm_number(unsigned int *rest)
 }
 
 /* @copies: how often the source ran when the instruction did once. */
-static struct sample_place make_place(enum samples_compiler compiler, int line, int first,
-				      unsigned int discriminator, unsigned int *copies)
+static struct line_location make_location(enum samples_compiler compiler, int line, int first,
+					  unsigned int discriminator, unsigned int *copies)
 {
-	struct sample_place place = { (line - first) & 0xffff, discriminator };
+	struct line_location location = { (line - first) & 0xffff, discriminator };
 
 	*copies = 1;
 	if (compiler == SAMPLES_CLANG) {
-		place.discriminator = llvm_number(&discriminator);
+		location.discriminator = llvm_number(&discriminator);
 		*copies = llvm_number(&discriminator);
 		if (!*copies)
 			*copies = 1;
 	} else {
-		place.discriminator &= 0xffff;
+		location.discriminator &= 0xffff;
 	}
-	return place;
+	return location;
 }
 
 /* ---- counting ---- */
@@ -145,8 +145,8 @@ static struct sample_function *get_function(struct reading *reading, struct scop
 	caller = get_function(reading, scope->caller);
 	if (!caller)
 		return NULL;
-	key.call = make_place(reading->compiler, scope->call_line, scope->caller->line,
-			      scope->call_discriminator, &copies);
+	key.call = make_location(reading->compiler, scope->call_line, scope->caller->line,
+				 scope->call_discriminator, &copies);
 	return scope->user = get(&caller->inlined, &caller->n_inlined, &key, sizeof(key),
 				 by_function);
 }
@@ -215,9 +215,9 @@ static int take_insn(void *ctx, uint64_t addr, const struct rvt_insn *insn)
 	row = source_file_line(reading->file, addr);
 	if (row && !dwarf_lineno(row, &number) && number) {
 		dwarf_linediscriminator(row, &discriminator);
-		key.place = make_place(reading->compiler, number, scope->line, discriminator,
-				       &copies);
-		line = get(&function->lines, &function->n_lines, &key, sizeof(key), by_place);
+		key.location = make_location(reading->compiler, number, scope->line, discriminator,
+					     &copies);
+		line = get(&function->lines, &function->n_lines, &key, sizeof(key), by_location);
 		if (!line)
 			return -ENOMEM;
 		if (count * copies > line->count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Counts by place in the source, as compilers take them ("AutoFDO: Automatic Feedback-Directed
+ * Counts by location in the source, as compilers take them ("AutoFDO: Automatic Feedback-Directed
  * Optimization for Warehouse-Scale Applications", Chen, Li, Moseley, CGO 2016): of each function,
  * and of each copy of one that was inlined, how often its lines ran.
  */
@@ -13,7 +13,7 @@
 enum samples_compiler { SAMPLES_CLANG, SAMPLES_GCC };
 
 /* A line of a function: from its declaration, and a part of the line. */
-struct sample_place {
+struct line_location {
 	unsigned int line, discriminator;
 };
 
@@ -23,7 +23,7 @@ struct sample_target {
 };
 
 struct sample_line {
-	struct sample_place place;
+	struct line_location location;
 	uint64_t count;
 	void *targets;			/* tsearch tree of struct sample_target by name */
 	size_t n_targets;
@@ -31,11 +31,11 @@ struct sample_line {
 
 struct sample_function {
 	const char *name;
-	struct sample_place call;	/* in the caller, of a copy that was inlined */
+	struct line_location call;	/* in the caller, of a copy that was inlined */
 	uint64_t calls;			/* of a function of its own: how often it was entered */
 	uint64_t total;			/* instructions, of what was inlined in it, too */
-	void *lines;			/* tsearch tree of struct sample_line by place */
-	void *inlined;			/* of struct sample_function by place and name */
+	void *lines;			/* tsearch tree of struct sample_line by location */
+	void *inlined;			/* of struct sample_function by location and name */
 	size_t n_lines, n_inlined;	/* .n_inlined: those that ran */
 };
 
