@@ -162,8 +162,8 @@ static struct code_line *get_line(struct code_function *function, uint64_t from,
 }
 
 /* Sets .line of the slot, for what of it is in the function at @from; *@end: where that ends. */
-static int place_line(struct code *code, struct slot *slot, struct rvt_space *space,
-		      uint64_t from, uint64_t last, uint64_t *end)
+static int attribute_line(struct code *code, struct slot *slot, struct rvt_space *space,
+			  uint64_t from, uint64_t last, uint64_t *end)
 {
 	const struct place *place = places_find(code->places, space, from);
 	uint64_t start = place->start;
@@ -191,7 +191,7 @@ static int split_line(struct code *code, struct rvt_space *space, uint64_t from,
 		struct slot slot = { 0 };
 		uint64_t end = last + 1;
 
-		err = place_line(code, &slot, space, from, last, &end);
+		err = attribute_line(code, &slot, space, from, last, &end);
 		code->state->last = slot.line;
 		if (slot.line) {
 			slot.line->count++;
@@ -214,7 +214,7 @@ int code_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_l
 	code->timed |= hart->time_exact;
 	code->count += line->insns;
 	if (!slot->used) {
-		err = place_line(code, slot, hart->space, line->first, line->last, &end);
+		err = attribute_line(code, slot, hart->space, line->first, line->last, &end);
 		if (err)
 			return err;
 		if (end <= line->last)
@@ -251,8 +251,8 @@ static struct code_caller *get_caller(struct code_caller **first, const struct p
 }
 
 /* Sets .function, .caller and .callee for a transfer to where a function begins, from elsewhere. */
-static int place_edge(struct code *code, struct slot *slot, struct rvt_hart_flow *hart,
-		      const struct rvt_transfer *transfer)
+static int attribute_edge(struct code *code, struct slot *slot, struct rvt_hart_flow *hart,
+			  const struct rvt_transfer *transfer)
 {
 	const struct place to = *places_find(code->places, hart->space, transfer->to);
 	const struct place from = *places_find(code->places, hart->space, transfer->from);
@@ -292,7 +292,7 @@ int code_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transf
 		return 0;
 	slot = find_slot(code->state, hart->space, transfer->from, transfer->to, true);
 	if (!slot->used) {
-		err = place_edge(code, slot, hart, transfer);
+		err = attribute_edge(code, slot, hart, transfer);
 		if (err)
 			return err;
 		slot->used = true;

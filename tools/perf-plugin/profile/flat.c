@@ -108,7 +108,7 @@ static int flat_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_str
  * Finds out about a branch. .counter stays NULL for one into another file, which has no address in
  * this one.
  */
-static int place_branch(struct flat *flat, struct rvt_space *space, struct slot *slot)
+static int attribute_branch(struct flat *flat, struct rvt_space *space, struct slot *slot)
 {
 	const struct place *place = places_find(flat->places, space, slot->from);
 	struct counter key = { .branch = true };
@@ -139,7 +139,7 @@ static int flat_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt
 	if (transfer->kind > RVT_TRANSFER_RETURN)
 		return 0;
 	slot = find_slot(flat, hart->space, transfer->from, transfer->to, true, &known);
-	err = known ? 0 : place_branch(flat, hart->space, slot);
+	err = known ? 0 : attribute_branch(flat, hart->space, slot);
 	if (!err && slot->counter)
 		slot->counter->count++;
 	return err;

@@ -85,7 +85,7 @@ static int take_function(struct trigger *trigger, const char *text)
 }
 
 /* "FILE:SYMBOL[+OFFSET]" or "FILE+OFFSET", of uprobe. */
-static int take_place(struct trigger *trigger, char *text)
+static int take_location(struct trigger *trigger, char *text)
 {
 	char *colon = strchr(text, ':'), *last = colon ? colon + 1 : text;
 	bool has_offset = strchr(last, '+');
@@ -135,7 +135,7 @@ static int parse(struct trigger *trigger, char *text)
 	text += strlen(kinds[i].prefix);
 	switch (i) {
 	case 0: return take_function(trigger, text);
-	case 1: return take_place(trigger, text);
+	case 1: return take_location(trigger, text);
 	case 2: return take_signal(trigger, text);
 	default: return *text ? invalid(trigger->spec, "unknown") : 0;
 	}

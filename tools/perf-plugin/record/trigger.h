@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * record --trigger: what makes a snapshot. trigger.c parses it, trigger-place.c finds the code,
+ * record --trigger: what makes a snapshot. trigger.c parses it, trigger-find.c finds the code,
  * trigger-probe.c has the kernel watch it, trigger-over.c measures calls there, trigger-take.c sees
  * it happen.
  */
@@ -66,7 +66,7 @@ struct recorder;
 struct extra_event;
 
 /*
- * trigger-place.c: the file of a CODE trigger and the offset in it. 0, or -errno after a message.
+ * trigger-find.c: the file of a CODE trigger and the offset in it. 0, or -errno after a message.
  */
 int trigger_find(const struct recorder *rec, const struct trigger *trigger, char **path,
 		 uint64_t *offset);

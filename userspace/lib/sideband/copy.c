@@ -157,8 +157,8 @@ static bool is_forked_by(const struct sideband_event *copy, const struct sideban
 }
 
 /* @origins: what maps and forks. */
-static void place(struct sideband_event *copy, const struct sideband_event *const *origins,
-		  size_t n)
+static void set_time(struct sideband_event *copy, const struct sideband_event *const *origins,
+		     size_t n)
 {
 	const struct sideband_event *found = NULL;
 
@@ -181,19 +181,19 @@ static void place(struct sideband_event *copy, const struct sideband_event *cons
 		copy->copy.maps = false;
 }
 
-static bool is_to_be_placed(const struct sideband_event *event)
+static bool needs_time(const struct sideband_event *event)
 {
 	return event->type == SIDEBAND_COPY && (event->copy.stayed || event->copy.maps);
 }
 
-int rvt_sideband_place_copies(struct rvt_sideband *sideband, size_t from)
+int rvt_sideband_time_copies(struct rvt_sideband *sideband, size_t from)
 {
 	const struct sideband_event **origins = NULL;
-	size_t n = 0, n_placed = 0;
+	size_t n = 0, n_untimed = 0;
 
 	for (size_t i = from; i < sideband->n_events; i++)
-		n_placed += is_to_be_placed(sideband_event(sideband, i));
-	for (size_t i = from; n_placed && i < sideband->n_events; i++) {
+		n_untimed += needs_time(sideband_event(sideband, i));
+	for (size_t i = from; n_untimed && i < sideband->n_events; i++) {
 		const struct sideband_event *event = sideband_event(sideband, i);
 
 		if (event->type != SIDEBAND_MMAP && event->type != SIDEBAND_FORK)
@@ -204,11 +204,11 @@ int rvt_sideband_place_copies(struct rvt_sideband *sideband, size_t from)
 		}
 		origins[n++] = event;
 	}
-	for (size_t i = from; n_placed && i < sideband->n_events; i++) {
+	for (size_t i = from; n_untimed && i < sideband->n_events; i++) {
 		struct sideband_event *event = sideband_event(sideband, i);
 
-		if (is_to_be_placed(event))
-			place(event, origins, n);
+		if (needs_time(event))
+			set_time(event, origins, n);
 	}
 	free(origins);
 	return 0;

@@ -124,13 +124,13 @@ int rvt_sideband_read_jitdump(struct rvt_sideband *sideband, const char *path, i
 
 /*
  * copy.c: code of programs that was copied; each returns 0 or -ENOMEM. rvt_sideband_add_copy()
- * takes a sample of RVT_USER_CODE_EVENT; -EBADMSG: it is damaged. rvt_sideband_place_copies(): of
+ * takes a sample of RVT_USER_CODE_EVENT; -EBADMSG: it is damaged. rvt_sideband_time_copies(): of
  * the events from number @from on, those that tell of code at its end, or just before it is mapped,
  * get the time of its mapping. rvt_sideband_share_copies(): events [@from, @to) are in order; those
  * that name bytes of others get them. rvt_sideband_forget_copies(): those events go.
  */
 int rvt_sideband_add_copy(struct rvt_sideband *sideband, const struct rvt_perfdata_record *record);
-int rvt_sideband_place_copies(struct rvt_sideband *sideband, size_t from);
+int rvt_sideband_time_copies(struct rvt_sideband *sideband, size_t from);
 int rvt_sideband_share_copies(struct rvt_sideband *sideband, size_t from, size_t to);
 void rvt_sideband_forget_copies(struct rvt_sideband *sideband, size_t from, size_t to);
 void rvt_sideband_free_copies(struct rvt_sideband *sideband);

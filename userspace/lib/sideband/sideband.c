@@ -378,7 +378,7 @@ static int make_ready(struct rvt_sideband *sideband, uint64_t until)
 
 	if (from == sideband->n_events)
 		return 0;
-	err = rvt_sideband_place_copies(sideband, from);
+	err = rvt_sideband_time_copies(sideband, from);
 	if (err)
 		return err;
 	qsort(sideband_event(sideband, from), sideband->n_events - from, sizeof(*sideband->events),
