@@ -34,7 +34,7 @@ struct etrace_dump {
 };
 
 /* What the address field means, or the access that a data packet completes. */
-struct meaning {
+struct resolved {
 	bool valid;
 	uint64_t address;
 	struct rvt_access access;	/* .size 0: none */
@@ -48,53 +48,53 @@ static uint64_t extend(const struct rvt_params *p, uint64_t address)
 	return address;
 }
 
-static struct meaning resolve(struct source *source, const struct rvt_etrace_msg *msg)
+static struct resolved resolve(struct source *source, const struct rvt_etrace_msg *msg)
 {
 	const struct rvt_params *p = &source->codec.params;
-	struct meaning meaning = { .valid = true, .access.size = 0 };
+	struct resolved resolved = { .valid = true, .access.size = 0 };
 
 	switch (msg->kind) {
 	case RVT_ETRACE_SYNC_TRAP:
 		if (!rvt_etrace_has(msg, RVT_ETRACE_F_ADDRESS)) {
 			source->base_valid = false;
-			return (struct meaning){ .valid = false };
+			return (struct resolved){ .valid = false };
 		}
 		/* fall through */
 	case RVT_ETRACE_SYNC_START:
-		meaning.address = msg->field[RVT_ETRACE_F_ADDRESS] << p->iaddress_lsb_p;
+		resolved.address = msg->field[RVT_ETRACE_F_ADDRESS] << p->iaddress_lsb_p;
 		break;
 	case RVT_ETRACE_CACHE:
 	case RVT_ETRACE_CACHE_BRANCHES:
 		source->base_valid = false;
-		return (struct meaning){ .valid = false };
+		return (struct resolved){ .valid = false };
 	default:
 		if (!rvt_etrace_has(msg, RVT_ETRACE_F_ADDRESS))
-			return (struct meaning){ .valid = false };
-		meaning.address = msg->field[RVT_ETRACE_F_ADDRESS] << p->iaddress_lsb_p;
+			return (struct resolved){ .valid = false };
+		resolved.address = msg->field[RVT_ETRACE_F_ADDRESS] << p->iaddress_lsb_p;
 		if (p->options & RVT_OPT_FULL_ADDRESS)
 			break;
-		meaning.valid = source->base_valid;
-		meaning.address += source->base;
+		resolved.valid = source->base_valid;
+		resolved.address += source->base;
 		break;
 	}
-	meaning.address = extend(p, meaning.address);
+	resolved.address = extend(p, resolved.address);
 	/* With thaddr = 0 nothing retired; the next packet has a full address. */
-	source->base = meaning.address;
-	source->base_valid = meaning.valid;
-	return meaning;
+	source->base = resolved.address;
+	source->base_valid = resolved.valid;
+	return resolved;
 }
 
 static int keep_access(void *ctx, const struct rvt_access *access)
 {
-	struct meaning *meaning = ctx;
+	struct resolved *resolved = ctx;
 
-	meaning->access = *access;
+	resolved->access = *access;
 	return 0;
 }
 
 static void forget_data(struct source *source)
 {
-	struct meaning ignored;
+	struct resolved ignored;
 
 	rvt_etrace_data_lose(&source->data, &source->codec, keep_access, &ignored);
 }
@@ -108,7 +108,7 @@ static void forget(struct source *source)
 
 /* NULL, or what is wrong with the packet. */
 static const char *resolve_data(struct source *source, const struct rvt_etrace_msg *msg,
-				struct meaning *meaning)
+				struct resolved *resolved)
 {
 	const char *wrong = NULL;
 
@@ -118,7 +118,7 @@ static const char *resolve_data(struct source *source, const struct rvt_etrace_m
 	    msg->field[RVT_ETRACE_F_DLOSS])
 		forget_data(source);
 	if (rvt_etrace_is_data(msg))
-		rvt_etrace_data_packet(&source->data, &source->codec, msg, keep_access, meaning,
+		rvt_etrace_data_packet(&source->data, &source->codec, msg, keep_access, resolved,
 				       &wrong);
 	return wrong;
 }
@@ -198,7 +198,7 @@ static void text_access(FILE *out, const struct rvt_access *access)
 }
 
 static void text_packet(struct etrace_dump *dump, const struct source *source,
-			const struct rvt_etrace_msg *msg, const struct meaning *meaning)
+			const struct rvt_etrace_msg *msg, const struct resolved *resolved)
 {
 	FILE *out = dump->out;
 	const struct rvt_etrace_use *use;
@@ -228,10 +228,10 @@ static void text_packet(struct etrace_dump *dump, const struct source *source,
 		msg->irreport && rvt_etrace_has(msg, RVT_ETRACE_F_IRREPORT) ? " [irreport]" : "",
 		source->codec.params.dialect == RVT_DIALECT_ETRACE_0_029 && msg->not_taken ?
 		" [not taken]" : "");
-	if (meaning->valid)
-		fprintf(out, " pc=0x%" PRIx64, meaning->address);
-	if (meaning->access.size)
-		text_access(out, &meaning->access);
+	if (resolved->valid)
+		fprintf(out, " pc=0x%" PRIx64, resolved->address);
+	if (resolved->access.size)
+		text_access(out, &resolved->access);
 	fputc('\n', out);
 }
 
@@ -269,7 +269,7 @@ static void json_access(struct json_object *line, const struct rvt_access *acces
 }
 
 static void json_packet(struct etrace_dump *dump, const struct source *source,
-			const struct rvt_etrace_msg *msg, const struct meaning *meaning)
+			const struct rvt_etrace_msg *msg, const struct resolved *resolved)
 {
 	struct json_object *line = dump_json_begin(msg->offset, dump->frames.bytes, msg->len_bytes);
 	const struct rvt_etrace_use *use;
@@ -297,17 +297,17 @@ static void json_packet(struct etrace_dump *dump, const struct source *source,
 		json_flag(line, msg, RVT_ETRACE_F_UPDISCON, "before_sync", msg->updiscon);
 		json_flag(line, msg, RVT_ETRACE_F_IRREPORT, "returns_reported", msg->irreport);
 	}
-	if (meaning->valid)
-		json_add(line, "pc", json_new_hex(meaning->address));
-	if (meaning->access.size)
-		json_access(line, &meaning->access);
+	if (resolved->valid)
+		json_add(line, "pc", json_new_hex(resolved->address));
+	if (resolved->access.size)
+		json_access(line, &resolved->access);
 	json_put_line(dump->out, line);
 }
 #else
 static void json_packet(struct etrace_dump *dump, const struct source *source,
-			const struct rvt_etrace_msg *msg, const struct meaning *meaning)
+			const struct rvt_etrace_msg *msg, const struct resolved *resolved)
 {
-	(void)dump, (void)source, (void)msg, (void)meaning;
+	(void)dump, (void)source, (void)msg, (void)resolved;
 }
 #endif
 
@@ -355,7 +355,7 @@ static void frame(struct etrace_dump *dump)
 {
 	struct rvt_etrace_frames *frames = &dump->frames;
 	struct source *source = find_source(dump, frame_src(dump, frames->bytes));
-	struct meaning meaning = { .valid = false, .access.size = 0 };
+	struct resolved resolved = { .valid = false, .access.size = 0 };
 	struct rvt_etrace_msg msg;
 	const char *what;
 
@@ -371,12 +371,12 @@ static void frame(struct etrace_dump *dump)
 	msg.offset = frames->offset;
 	dump->messages++;
 	if (msg.present && !rvt_etrace_is_data(&msg))
-		meaning = resolve(source, &msg);
-	what = msg.present ? resolve_data(source, &msg, &meaning) : NULL;
+		resolved = resolve(source, &msg);
+	what = msg.present ? resolve_data(source, &msg, &resolved) : NULL;
 	if (dump->json)
-		json_packet(dump, source, &msg, &meaning);
+		json_packet(dump, source, &msg, &resolved);
 	else
-		text_packet(dump, source, &msg, &meaning);
+		text_packet(dump, source, &msg, &resolved);
 	if (what) {
 		damage(dump, frames->offset, frames->len_bytes, what);
 		forget(source);

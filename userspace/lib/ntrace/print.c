@@ -35,7 +35,7 @@ struct ntrace_dump {
 };
 
 /* What the fields of a message mean, as far as that is known without code. */
-struct meaning {
+struct resolved {
 	bool address_valid, time_valid;
 	uint64_t address, time;
 };
@@ -79,7 +79,7 @@ static void note_target(const struct ntrace_dump *dump, struct source *source,
 }
 
 static void resolve_address(const struct ntrace_dump *dump, struct source *source,
-			    const struct rvt_ntrace_msg *msg, struct meaning *meaning)
+			    const struct rvt_ntrace_msg *msg, struct resolved *resolved)
 {
 	uint64_t address;
 
@@ -87,8 +87,8 @@ static void resolve_address(const struct ntrace_dump *dump, struct source *sourc
 		struct rvt_access access;
 
 		rvt_ntrace_data_access(&source->data, &dump->params, msg, &access);
-		meaning->address_valid = access.address_valid;
-		meaning->address = access.address;
+		resolved->address_valid = access.address_valid;
+		resolved->address = access.address;
 		return;
 	}
 	if (rvt_ntrace_is_sync(msg) || msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_ERROR)
@@ -109,18 +109,18 @@ static void resolve_address(const struct ntrace_dump *dump, struct source *sourc
 		note_target(dump, source, msg);
 	} else if (rvt_ntrace_circuit_address(&dump->params, msg, &source->ref, &address)) {
 		source->ref_valid |= rvt_ntrace_has(msg, RVT_NTRACE_F_SYNC);
-		meaning->address_valid = source->ref_valid;
-		meaning->address = address;
+		resolved->address_valid = source->ref_valid;
+		resolved->address = address;
 		return;
 	} else {
 		return;
 	}
-	meaning->address_valid = source->ref_valid;
-	meaning->address = source->ref;
+	resolved->address_valid = source->ref_valid;
+	resolved->address = source->ref;
 }
 
 static void resolve_time(const struct ntrace_dump *dump, struct source *source,
-			 const struct rvt_ntrace_msg *msg, struct meaning *meaning)
+			 const struct rvt_ntrace_msg *msg, struct resolved *resolved)
 {
 	uint64_t stamp;
 
@@ -135,8 +135,8 @@ static void resolve_time(const struct ntrace_dump *dump, struct source *source,
 	} else {
 		source->time += stamp;
 	}
-	meaning->time_valid = source->time_valid;
-	meaning->time = source->time;
+	resolved->time_valid = source->time_valid;
+	resolved->time = source->time;
 	/* As the decoder: after it, only a sync tells the time. */
 	if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_PROG_TRACE_CORRELATION)
 		source->time_valid = false;
@@ -229,7 +229,7 @@ static void text_field(const struct ntrace_dump *dump, const struct rvt_ntrace_m
 }
 
 static void text_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg,
-			 const struct meaning *meaning)
+			 const struct resolved *resolved)
 {
 	FILE *out = dump->out;
 	const enum rvt_dialect dialect = dump->params.dialect;
@@ -251,10 +251,10 @@ static void text_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *
 		fprintf(out, " TCODE=%u", tcode);
 	while (next_field(dump->params.dialect, msg, &pos, &field))
 		text_field(dump, msg, field);
-	if (meaning->address_valid)
-		fprintf(out, " address=0x%" PRIx64, meaning->address);
-	if (meaning->time_valid)
-		fprintf(out, " time=%" PRIu64, meaning->time);
+	if (resolved->address_valid)
+		fprintf(out, " address=0x%" PRIx64, resolved->address);
+	if (resolved->time_valid)
+		fprintf(out, " time=%" PRIu64, resolved->time);
 	fputc('\n', out);
 }
 
@@ -280,7 +280,7 @@ static void json_field(const struct ntrace_dump *dump, const struct rvt_ntrace_m
 }
 
 static void json_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg,
-			 const struct meaning *meaning)
+			 const struct resolved *resolved)
 {
 	struct json_object *line = dump_json_begin(msg->offset, dump->reader.bytes, msg->len_bytes);
 	const uint64_t tcode = msg->field[RVT_NTRACE_F_TCODE];
@@ -294,17 +294,17 @@ static void json_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *
 		json_add(line, "atid", json_object_new_int(dump->base.atid));
 	while (next_field(dump->params.dialect, msg, &pos, &field))
 		json_field(dump, msg, field, line);
-	if (meaning->address_valid)
-		json_add(line, "address", json_new_hex(meaning->address));
-	if (meaning->time_valid)
-		json_add(line, "time", json_object_new_uint64(meaning->time));
+	if (resolved->address_valid)
+		json_add(line, "address", json_new_hex(resolved->address));
+	if (resolved->time_valid)
+		json_add(line, "time", json_object_new_uint64(resolved->time));
 	json_put_line(dump->out, line);
 }
 #else
 static void json_message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg,
-			 const struct meaning *meaning)
+			 const struct resolved *resolved)
 {
-	(void)dump, (void)msg, (void)meaning;
+	(void)dump, (void)msg, (void)resolved;
 }
 #endif
 
@@ -314,15 +314,15 @@ static void message(struct ntrace_dump *dump, const struct rvt_ntrace_msg *msg)
 {
 	struct source *source = &dump->sources[dump->params.src_bits ?
 					       msg->field[RVT_NTRACE_F_SRC] : 0];
-	struct meaning meaning = { 0 };
+	struct resolved resolved = { 0 };
 
-	resolve_address(dump, source, msg, &meaning);
-	resolve_time(dump, source, msg, &meaning);
+	resolve_address(dump, source, msg, &resolved);
+	resolve_time(dump, source, msg, &resolved);
 	dump->messages++;
 	if (dump->json)
-		json_message(dump, msg, &meaning);
+		json_message(dump, msg, &resolved);
 	else
-		text_message(dump, msg, &meaning);
+		text_message(dump, msg, &resolved);
 }
 
 /* Messages are missing. */
