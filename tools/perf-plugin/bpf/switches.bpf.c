@@ -49,11 +49,11 @@ SEC("tp_btf/sched_switch")
 int chosen_switch(__u64 *ctx)
 {
 	int comes = is_chosen((const struct task_struct *)ctx[2]);
-	__u32 zero = 0, *quiet = bpf_map_lookup_elem(&silent, &zero);
+	__u32 zero = 0, *is_silent = bpf_map_lookup_elem(&silent, &zero);
 
 	/* what could not be written must be written the next time */
-	if (quiet && (comes || !*quiet) && !put(ctx, comes ? 0 : RVT_SWITCH_LAST))
-		*quiet = !comes;
+	if (is_silent && (comes || !*is_silent) && !put(ctx, comes ? 0 : RVT_SWITCH_LAST))
+		*is_silent = !comes;
 	return 0;
 }
 

@@ -14,7 +14,7 @@
 
 #define GROUP 262144u		/* bytes of frames */
 #define MAX_EXTENTS 32768
-#define WHOLE_PIECE 16384	/* not collected */
+#define WHOLE_CHUNK 16384	/* not collected */
 
 /* Bytes of an id from .inner on, in its stream, are those from .offset on in the recording. */
 struct extent {
@@ -23,7 +23,7 @@ struct extent {
 };
 
 struct channel {
-	struct coresight_stream *owner;
+	struct coresight_stream *outer;
 	unsigned int id;
 	struct rvt_stream *inner;	/* NULL: nobody wants it */
 	struct rvt_params params;	/* of .inner */
@@ -51,7 +51,7 @@ struct coresight_stream {
 	size_t unused;			/* see struct rvt_protocol_ops */
 	/* bytes of an id that comes first may begin amid a message */
 	bool amid;
-	bool quiet;			/* what streams of ids tell of a loss was told */
+	bool loss_told;			/* what streams of ids tell of a loss was told */
 	uint64_t errors, lost_reports;
 	int result;			/* not 0: what a call-back returned, or -errno */
 };
@@ -73,7 +73,7 @@ static uint64_t find_offset(const void *ctx, uint64_t inner)
 static struct rvt_flow *channel_flow(void *ctx, unsigned int src)
 {
 	struct channel *channel = ctx;
-	struct coresight_stream *s = channel->owner;
+	struct coresight_stream *s = channel->outer;
 	struct rvt_flow *flow;
 
 	if (src >> rvt_stream_source_bits(&s->params))
@@ -93,10 +93,10 @@ static struct rvt_flow *channel_flow(void *ctx, unsigned int src)
 static int channel_event(void *ctx, const struct rvt_event *event)
 {
 	struct channel *channel = ctx;
-	struct coresight_stream *s = channel->owner;
+	struct coresight_stream *s = channel->outer;
 	struct rvt_event translated = *event;
 
-	if (s->quiet || !s->ops.event)
+	if (s->loss_told || !s->ops.event)
 		return 0;
 	translated.offset = find_offset(channel, event->offset);
 	return s->ops.event(s->ops.ctx, &translated);
@@ -135,7 +135,7 @@ static void forget_extents(struct channel *channel)
 
 static void decode_bytes(struct channel *channel, const uint8_t *bytes, size_t len)
 {
-	struct coresight_stream *s = channel->owner;
+	struct coresight_stream *s = channel->outer;
 	uint64_t at = channel->count;
 	int ret;
 
@@ -198,20 +198,20 @@ static int lose(struct channel *channel, uint64_t offset, enum rvt_reason reason
 /* Bytes of an id that comes first may begin amid a message: the stream of the id is told so. */
 static int begin_amid(struct channel *channel, uint64_t offset)
 {
-	struct coresight_stream *s = channel->owner;
+	struct coresight_stream *s = channel->outer;
 	int ret;
 
 	if (!s->amid)
 		return 0;
-	s->quiet = true;
+	s->loss_told = true;
 	ret = lose(channel, offset, RVT_REASON_TRUNCATED, NULL);
-	s->quiet = false;
+	s->loss_told = false;
 	return ret;
 }
 
 static int open_inner(struct channel *channel)
 {
-	struct coresight_stream *s = channel->owner;
+	struct coresight_stream *s = channel->outer;
 	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = channel,
 					    .flow = channel_flow, .event = channel_event,
 					    .accesses = s->ops.accesses };
@@ -242,7 +242,7 @@ static struct channel *get_channel(struct coresight_stream *s, unsigned int id, 
 		s->result = -ENOMEM;
 		return NULL;
 	}
-	channel->owner = s;
+	channel->outer = s;
 	channel->id = id;
 	channel->map = (struct rvt_offset_map){ channel, find_offset };
 	s->channels[id] = channel;
@@ -279,9 +279,9 @@ static int take_bytes(struct channel *channel, const struct rvt_coresight_frames
 	int ret = add_extents(channel, frames);
 
 	channel->fresh = true;
-	if (!ret && !channel->len && frames->len >= WHOLE_PIECE) {
+	if (!ret && !channel->len && frames->len >= WHOLE_CHUNK) {
 		decode_bytes(channel, frames->bytes, frames->len);
-		return channel->owner->result;
+		return channel->outer->result;
 	}
 	if (!ret)
 		ret = array_reserve(&channel->bytes, &channel->room, channel->len, frames->len);
@@ -318,11 +318,11 @@ static void lose_all(struct coresight_stream *s, uint64_t offset, enum rvt_reaso
 		/* what had no bytes since the last loss has no more to lose */
 		if (!channel->fresh)
 			continue;
-		s->quiet = told;
+		s->loss_told = told;
 		told = true;
 		s->result = lose(channel, offset, reason, what);
 	}
-	s->quiet = false;
+	s->loss_told = false;
 	s->amid = true;
 	if (!any && s->ops.event && !s->result)
 		s->result = s->ops.event(s->ops.ctx, &event);

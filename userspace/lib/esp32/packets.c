@@ -12,7 +12,7 @@
 
 void rvt_esp32_packets_init(struct rvt_esp32_packets *packets)
 {
-	*packets = (struct rvt_esp32_packets){ .hunting = true, .quiet = true };
+	*packets = (struct rvt_esp32_packets){ .hunting = true, .no_damage = true };
 }
 
 void rvt_esp32_packets_fini(struct rvt_esp32_packets *packets)
@@ -104,7 +104,7 @@ static void hunt(struct rvt_esp32_packets *p)
 static void start_hunt(struct rvt_esp32_packets *p)
 {
 	p->hunting = true;
-	p->quiet = false;
+	p->no_damage = false;
 	p->hunt_offset = p->buffer_offset + p->pos;
 }
 
@@ -191,9 +191,9 @@ enum rvt_esp32_read rvt_esp32_packets_next(struct rvt_esp32_packets *p)
 
 	if (p->hunting)
 		hunt(p);
-	if (p->hunting && !(p->finished && !p->quiet))
+	if (p->hunting && !(p->finished && !p->no_damage))
 		return RVT_ESP32_READ_MORE;
-	if (hunted && !p->quiet) {
+	if (hunted && !p->no_damage) {
 		p->hunting = false;
 		p->has_index = false;
 		return report(p, RVT_ESP32_READ_DAMAGE, p->hunt_offset);
@@ -205,7 +205,7 @@ void rvt_esp32_packets_lost(struct rvt_esp32_packets *p)
 {
 	p->skipped_bytes += p->buffer_len - p->pos;
 	p->pos = p->buffer_len;
-	p->hunting = p->quiet = true;
+	p->hunting = p->no_damage = true;
 	p->has_index = false;
 }
 

@@ -46,7 +46,7 @@ struct rvt_esp32_packets {
 	uint16_t index;			/* of the last packet */
 	bool has_index;
 	bool hunting;
-	bool quiet;			/* what is hunted through is no damage */
+	bool no_damage;			/* what is hunted through is no damage */
 	bool finished;
 };
 

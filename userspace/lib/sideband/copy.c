@@ -26,7 +26,7 @@ struct copied_page {
 	struct copied_bytes *bytes;
 };
 
-static struct copied_bytes *owner(const uint8_t *bytes)
+static struct copied_bytes *bytes_of(const uint8_t *bytes)
 {
 	return (struct copied_bytes *)(bytes - offsetof(struct copied_bytes, bytes));
 }
@@ -111,7 +111,7 @@ static int share(struct rvt_sideband *sideband, struct sideband_event *event)
 		event->copy.bytes = page->bytes ? page->bytes->bytes : NULL;
 	} else {
 		put_bytes(page->bytes);
-		page->bytes = owner(event->copy.bytes);
+		page->bytes = bytes_of(event->copy.bytes);
 	}
 	if (page->bytes)
 		page->bytes->refs++;
@@ -220,7 +220,7 @@ void rvt_sideband_forget_copies(struct rvt_sideband *sideband, size_t from, size
 		const struct sideband_event *event = sideband_event(sideband, i);
 
 		if (event->type == SIDEBAND_COPY && event->copy.bytes)
-			put_bytes(owner(event->copy.bytes));
+			put_bytes(bytes_of(event->copy.bytes));
 	}
 }
 
