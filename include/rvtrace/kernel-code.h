@@ -25,7 +25,7 @@ struct rvt_kernel_code {
 	unsigned int kind;		/* enum rvt_kernel_code_kind */
 	unsigned int len;
 	unsigned long long addr;
-	char owner[RVT_KERNEL_CODE_NAME];	/* the module, or "bpf"; CHANGES: empty */
+	char module[RVT_KERNEL_CODE_NAME];	/* the module, or "bpf"; CHANGES: empty */
 	char function[RVT_KERNEL_CODE_NAME];	/* FUNCTION, and of "bpf"; else empty */
 };
 

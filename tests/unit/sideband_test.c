@@ -387,7 +387,7 @@ static void poked_code(void **state)
 
 /* A sample as the recorder's BPF programs write it; @lie: bytes that it has less than it says. */
 static void add_code(struct fixture *f, uint64_t time, enum rvt_kernel_code_kind kind,
-		     const char *owner, const char *function, const char *bytes, uint32_t len,
+		     const char *module, const char *function, const char *bytes, uint32_t len,
 		     uint32_t lie)
 {
 	static const struct rvt_perfdata_event event = { .name = RVT_KERNEL_CODE_EVENT };
@@ -399,7 +399,7 @@ static void add_code(struct fixture *f, uint64_t time, enum rvt_kernel_code_kind
 		.time_valid = true, .time = time, .raw = raw,
 		.raw_len = sizeof(code) + n_bytes - lie };
 
-	strcpy(code.owner, owner);
+	strcpy(code.module, module);
 	strcpy(code.function, function);
 	memcpy(raw, &code, sizeof(code));
 	memcpy(raw + sizeof(code), bytes ? bytes : "", n_bytes);

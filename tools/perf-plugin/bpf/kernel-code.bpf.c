@@ -184,7 +184,7 @@ static struct room *module_room(struct module *module)
 
 	if (room) {
 		room->head.function[0] = 0;
-		bpf_probe_read_kernel_str(room->head.owner, RVT_KERNEL_CODE_NAME, module->name);
+		bpf_probe_read_kernel_str(room->head.module, RVT_KERNEL_CODE_NAME, module->name);
 	}
 	return room;
 }
@@ -227,11 +227,11 @@ int module_goes(__u64 *ctx)
 
 static struct room *bpf_room(void)
 {
-	static const char owner[] = "bpf";
+	static const char module[] = "bpf";
 	struct room *room = get_room();
 
 	if (room)
-		__builtin_memcpy(room->head.owner, owner, sizeof(owner));
+		__builtin_memcpy(room->head.module, module, sizeof(module));
 	return room;
 }
 
@@ -408,7 +408,7 @@ struct kallsym_iter {
 
 struct symbol_room {
 	struct kernel_symbol head;
-	char names[SYMBOL_NAME + SYMBOL_OWNER];
+	char names[SYMBOL_NAME + SYMBOL_MODULE];
 };
 
 struct bpf_iter__ksym {
@@ -436,7 +436,7 @@ int symbols(struct bpf_iter__ksym *ctx)
 	struct kallsym_iter *symbol = ctx->ksym;
 	struct symbol_room *out;
 	__u32 zero = 0;
-	long name, owner;
+	long name, module;
 
 	/* those that others define have no address here */
 	if (!symbol || !symbol->module_name[0] || !symbol->value || is_local(symbol->name))
@@ -447,14 +447,14 @@ int symbols(struct bpf_iter__ksym *ctx)
 	name = bpf_probe_read_kernel_str(out->names, SYMBOL_NAME, symbol->name);
 	if (name <= 0 || name > SYMBOL_NAME)
 		return 0;
-	owner = bpf_probe_read_kernel_str(out->names + name, SYMBOL_OWNER, symbol->module_name);
-	if (owner <= 0 || owner > SYMBOL_OWNER)
+	module = bpf_probe_read_kernel_str(out->names + name, SYMBOL_MODULE, symbol->module_name);
+	if (module <= 0 || module > SYMBOL_MODULE)
 		return 0;
 	out->head.addr = symbol->value;
 	out->head.type = symbol->type;
 	out->head.name_len = name;
-	out->head.owner_len = owner;
-	bpf_seq_write(ctx->meta->seq, out, sizeof(out->head) + name + owner);
+	out->head.module_len = module;
+	bpf_seq_write(ctx->meta->seq, out, sizeof(out->head) + name + module);
 	return 0;
 }
 

@@ -4,12 +4,12 @@
 #define PERF_RVTRACE_BPF_SYMBOLS_H
 
 #define SYMBOL_NAME 512
-#define SYMBOL_OWNER 64
+#define SYMBOL_MODULE 64
 
-/* The name follows, then that of the owner (a module, "bpf", ...), both with their zero. */
+/* The name follows, then that of the module (or "bpf", ...), both with their zero. */
 struct kernel_symbol {
 	unsigned long long addr;
-	unsigned short name_len, owner_len;
+	unsigned short name_len, module_len;
 	unsigned int type;	/* as /proc/kallsyms has it */
 };
 

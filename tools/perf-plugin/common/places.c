@@ -89,19 +89,19 @@ static const char *visible_name(struct places *places, const char *name)
 	return text_is_visible(name) ? name : keep_visible(places, name);
 }
 
-/* Of "[OWNER]FUNCTION" (see rvt_symbols_find()) it is what is in brackets. */
+/* Of "[MODULE]FUNCTION" (see rvt_symbols_find()) it is what is in brackets. */
 static const char *dso_name(struct places *places, const char *path)
 {
 	const char *end = path[0] == '[' ? strchr(path, ']') : NULL;
-	char owner[96];
+	char module[96];
 
 	/* each mapping has a copy of its own of such a name; files are told apart by its address */
 	if (end && !end[1])
 		return places_keep(places, path);
-	if (!end || (size_t)(end + 1 - path) >= sizeof(owner))
+	if (!end || (size_t)(end + 1 - path) >= sizeof(module))
 		return visible_name(places, rvt_session_dso_name(places->session, path));
-	snprintf(owner, sizeof(owner), "%.*s", (int)(end + 1 - path), path);
-	return places_keep(places, owner);
+	snprintf(module, sizeof(module), "%.*s", (int)(end + 1 - path), path);
+	return places_keep(places, module);
 }
 
 /* As it is in the source. */

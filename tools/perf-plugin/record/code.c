@@ -153,7 +153,7 @@ static int copy_page(const struct recorder *rec, struct code_list *list, int fd,
 	return copy_range(list, fd, elf, addr, RVT_KERNEL_PAGE, &what);
 }
 
-/* What the kernel makes for itself has such names, or owners. */
+/* What the kernel makes for itself has such names, or modules. */
 static const char *const made[] = { "[__builtin__", "bpf_trampoline_", "bpf_dispatcher_" };
 
 static bool is_made(const char *line)

@@ -102,12 +102,12 @@ static char *print_symbols(const char *bytes, size_t len)
 
 	if (!out)
 		return NULL;
-	for (size_t pos = 0; len - pos >= sizeof(head); pos += head.name_len + head.owner_len) {
+	for (size_t pos = 0; len - pos >= sizeof(head); pos += head.name_len + head.module_len) {
 		char digits[16], *end;
 
 		memcpy(&head, bytes + pos, sizeof(head));
 		pos += sizeof(head);
-		if ((size_t)head.name_len + head.owner_len > len - pos)
+		if ((size_t)head.name_len + head.module_len > len - pos)
 			break;
 		end = put_hex(digits, head.addr);
 		fwrite(digits, 1, end - digits, out);

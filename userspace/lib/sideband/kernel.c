@@ -66,8 +66,8 @@ int rvt_sideband_add_code(struct rvt_sideband *sideband, const struct rvt_perfda
 	if (!record->raw || record->raw_len < sizeof(code))
 		return -EBADMSG;
 	memcpy(&code, record->raw, sizeof(code));
-	code.owner[RVT_KERNEL_CODE_NAME - 1] = code.function[RVT_KERNEL_CODE_NAME - 1] = 0;
-	snprintf(name, sizeof(name), "[%s]%s", code.owner, code.function);
+	code.module[RVT_KERNEL_CODE_NAME - 1] = code.function[RVT_KERNEL_CODE_NAME - 1] = 0;
+	snprintf(name, sizeof(name), "[%s]%s", code.module, code.function);
 	event.change.addr = code.addr;
 	event.change.named_len = code.kind == RVT_KERNEL_CODE_FUNCTION ? code.len : 0;
 	event.change.old_len = code.kind == RVT_KERNEL_CODE_GOES ||
