@@ -124,7 +124,7 @@ static enum verdict try_chain(const struct rvt_etrace_frames *frames, unsigned i
 }
 
 /* Null bytes at the front that are more than a sync sequence needs. */
-static unsigned int spare_nulls(const struct rvt_etrace_frames *frames)
+static unsigned int surplus_nulls(const struct rvt_etrace_frames *frames)
 {
 	unsigned int n = 0;
 
@@ -136,7 +136,7 @@ static unsigned int spare_nulls(const struct rvt_etrace_frames *frames)
 /* True when a boundary was found: the carry buffer begins with it. */
 static bool search(struct rvt_etrace_frames *frames)
 {
-	unsigned int start = spare_nulls(frames), where = 0;
+	unsigned int start = surplus_nulls(frames), where = 0;
 	enum verdict verdict = WRONG;
 
 	for (; start < frames->carry_len; start++) {

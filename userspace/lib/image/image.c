@@ -18,7 +18,7 @@ int rvt_image_create(struct rvt_image **image)
 
 void rvt_image_destroy(struct rvt_image *image)
 {
-	struct rvt_mapping *spare;
+	struct rvt_mapping *unused;
 	struct rvt_space *space;
 
 	if (!image)
@@ -28,9 +28,9 @@ void rvt_image_destroy(struct rvt_image *image)
 		rvt_space_clear(space);
 		free(space);
 	}
-	while ((spare = image->spare)) {
-		image->spare = spare->left;
-		free(spare);
+	while ((unused = image->unused)) {
+		image->unused = unused->left;
+		free(unused);
 	}
 	if (image->blocks)
 		image->destroy_blocks(image->blocks);

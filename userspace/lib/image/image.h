@@ -77,8 +77,8 @@ struct rvt_image {
 	void *files;			/* tsearch tree of struct rvt_file */
 	void *names;			/* tsearch tree of strings */
 	uint32_t seed;			/* of treap priorities */
-	struct rvt_mapping *spare;	/* mappings to be, a list by .left */
-	size_t n_spare;
+	struct rvt_mapping *unused;	/* mappings to be, a list by .left */
+	size_t n_unused;
 	/* the flow engine's block caches: see flow/core/blocks.h */
 	struct rvt_block_cache *blocks;
 	void (*destroy_blocks)(struct rvt_block_cache *blocks);

@@ -56,28 +56,28 @@ static size_t path_length(const struct rvt_mapping *tree, uint64_t addr)
 }
 
 /* Memory for @n mappings, so that no change of a tree stops halfway for want of it. */
-static int reserve_spare(struct rvt_image *image, size_t n)
+static int reserve_mappings(struct rvt_image *image, size_t n)
 {
-	while (image->n_spare < n) {
-		struct rvt_mapping *spare = calloc(1, sizeof(*spare));
+	while (image->n_unused < n) {
+		struct rvt_mapping *unused = calloc(1, sizeof(*unused));
 
-		if (!spare)
+		if (!unused)
 			return -ENOMEM;
-		spare->left = image->spare;
-		image->spare = spare;
-		image->n_spare++;
+		unused->left = image->unused;
+		image->unused = unused;
+		image->n_unused++;
 	}
 	return 0;
 }
 
-/* A mapping like @like without children; there is a spare one. */
+/* A mapping like @like without children; one is unused (reserve_mappings()). */
 static struct rvt_mapping *mapping_create(struct rvt_space *space, const struct rvt_mapping *like)
 {
 	struct rvt_image *image = space->image;
-	struct rvt_mapping *mapping = image->spare;
+	struct rvt_mapping *mapping = image->unused;
 
-	image->spare = mapping->left;
-	image->n_spare--;
+	image->unused = mapping->left;
+	image->n_unused--;
 	mapping->left = NULL;
 	mapping->refs = 1;
 	mapping->start = like->start;
@@ -186,7 +186,7 @@ static struct rvt_mapping *cut_tail(struct rvt_space *space, struct rvt_mapping 
 }
 
 /*
- * Takes [start, last] out of the tree: *below and *above are what is left, and a spare mapping is
+ * Takes [start, last] out of the tree: *below and *above are what is left, and an unused mapping is
  * there. Nothing has changed when there is no memory.
  */
 static int take_out(struct rvt_space *space, uint64_t start, uint64_t last,
@@ -198,7 +198,7 @@ static int take_out(struct rvt_space *space, uint64_t start, uint64_t last,
 	if (last != UINT64_MAX)
 		n += path_length(space->root, last + 1);
 	/* the tail, and one for the caller */
-	if (reserve_spare(space->image, n + 2))
+	if (reserve_mappings(space->image, n + 2))
 		return -ENOMEM;
 	split(space, space->root, start, below, &rest);
 	if (last == UINT64_MAX) {

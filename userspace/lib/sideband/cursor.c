@@ -17,7 +17,7 @@ struct process {
 	int32_t pid;		/* first: key of the tree */
 	struct rvt_space *space;
 	size_t n_threads;
-	struct process *next;	/* of .spare_processes */
+	struct process *next;	/* of .unused_processes */
 };
 
 struct thread {
@@ -29,7 +29,7 @@ struct thread {
 	struct process *process;
 	uint64_t ended;		/* when it did; 0: it has not */
 	bool queued;		/* in the queue .ended of the cursor */
-	struct thread *next;	/* of .ended, or of .spare_threads */
+	struct thread *next;	/* of .ended, or of .unused_threads */
 };
 
 struct rvt_cursor {
@@ -47,8 +47,8 @@ struct rvt_cursor {
 	/* rvt_cursor_forget_ended() */
 	bool forgets;
 	struct thread *ended, **ended_tail;	/* the one that ended first comes first */
-	struct thread *spare_threads;	/* of tasks that are forgotten, for new ones */
-	struct process *spare_processes;
+	struct thread *unused_threads;	/* of tasks that are forgotten, for new ones */
+	struct process *unused_processes;
 };
 
 static int compare_ids(const void *a, const void *b)
@@ -68,10 +68,10 @@ static void *lookup(void *const *tree, int32_t id)
 /* One with an empty space that has no place in the tree yet. NULL: out of memory. */
 static struct process *take_process(struct rvt_cursor *cursor)
 {
-	struct process *process = cursor->spare_processes;
+	struct process *process = cursor->unused_processes;
 
 	if (process) {
-		cursor->spare_processes = process->next;
+		cursor->unused_processes = process->next;
 		return process;
 	}
 	process = calloc(1, sizeof(*process));
@@ -82,10 +82,10 @@ static struct process *take_process(struct rvt_cursor *cursor)
 	return process;
 }
 
-static void spare_process(struct rvt_cursor *cursor, struct process *process)
+static void recycle_process(struct rvt_cursor *cursor, struct process *process)
 {
-	process->next = cursor->spare_processes;
-	cursor->spare_processes = process;
+	process->next = cursor->unused_processes;
+	cursor->unused_processes = process;
 }
 
 static struct process *get_process(struct rvt_cursor *cursor, int32_t pid)
@@ -100,33 +100,33 @@ static struct process *get_process(struct rvt_cursor *cursor, int32_t pid)
 	process->pid = pid;
 	if (tsearch(process, &cursor->processes, compare_ids))
 		return process;
-	spare_process(cursor, process);
+	recycle_process(cursor, process);
 	return NULL;
 }
 
 /* One that has no place in the tree yet. NULL: out of memory. */
 static struct thread *take_thread(struct rvt_cursor *cursor)
 {
-	struct thread *thread = cursor->spare_threads;
+	struct thread *thread = cursor->unused_threads;
 
 	if (!thread)
 		return calloc(1, sizeof(*thread));
-	cursor->spare_threads = thread->next;
+	cursor->unused_threads = thread->next;
 	*thread = (struct thread){ .task.life = thread->task.life + 1 };
 	return thread;
 }
 
-static void spare_thread(struct rvt_cursor *cursor, struct thread *thread)
+static void recycle_thread(struct rvt_cursor *cursor, struct thread *thread)
 {
-	thread->next = cursor->spare_threads;
-	cursor->spare_threads = thread;
+	thread->next = cursor->unused_threads;
+	cursor->unused_threads = thread;
 }
 
 static void forget_process(struct rvt_cursor *cursor, struct process *process)
 {
 	tdelete(process, &cursor->processes, compare_ids);
 	rvt_space_clear(process->space);
-	spare_process(cursor, process);
+	recycle_process(cursor, process);
 }
 
 static void join(struct rvt_cursor *cursor, struct thread *thread, struct process *process)
@@ -159,7 +159,7 @@ static struct thread *get_thread(struct rvt_cursor *cursor, int32_t pid, int32_t
 		thread->task.comm = tid ? thread->unknown : "swapper";
 		thread->task.tid = tid;
 		if (!tsearch(thread, &cursor->threads, compare_ids)) {
-			spare_thread(cursor, thread);
+			recycle_thread(cursor, thread);
 			return NULL;
 		}
 	}
@@ -345,7 +345,7 @@ static void forget_ended(struct rvt_cursor *cursor, uint64_t time)
 			tdelete(thread, &cursor->threads, compare_ids);
 			if (!--thread->process->n_threads)
 				forget_process(cursor, thread->process);
-			spare_thread(cursor, thread);
+			recycle_thread(cursor, thread);
 		}
 	}
 }
@@ -557,9 +557,9 @@ void rvt_cursor_destroy(struct rvt_cursor *cursor)
 		return;
 	tdestroy(cursor->threads, free);
 	tdestroy(cursor->processes, free);
-	while (cursor->spare_threads)
+	while (cursor->unused_threads)
 		free(take_thread(cursor));
-	while (cursor->spare_processes)
+	while (cursor->unused_processes)
 		free(take_process(cursor));
 	rvt_missing_free(&cursor->missing);
 	free(cursor->running);
