@@ -8,11 +8,11 @@
 #include "fuzz.h"
 
 #define DEBUG_ID "usr/lib/debug/.build-id/ab/cdef0123456789.debug"
-#define MAX_PIECES 64
+#define MAX_CHUNKS 64
 
 static void look_at_code(struct rvt_space *space, struct rvt_symbols *symbols, uint64_t addr)
 {
-	for (unsigned int i = 0; i < MAX_PIECES; i++) {
+	for (unsigned int i = 0; i < MAX_CHUNKS; i++) {
 		struct rvt_location place;
 		struct rvt_symbol symbol;
 		struct rvt_bases bases;

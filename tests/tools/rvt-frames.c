@@ -20,7 +20,7 @@
 #define MAX_CPUS 64
 #define MAX_RECORD 4096
 #define MAX_META (1 << 20)
-#define PIECE 60	/* at most so many bytes of a hart come in a row */
+#define CHUNK 60	/* at most so many bytes of a hart come in a row */
 
 /* A buffer of the recording. */
 struct buffer {
@@ -232,14 +232,14 @@ static void put_sink(void)
 	if (!ids || !bytes || !last)
 		die("out of memory, or no trace");
 	while ((b = most_behind())) {
-		size_t piece = 1 + (n * 7 + b->done) % PIECE;
+		size_t chunk = 1 + (n * 7 + b->done) % CHUNK;
 
-		if (piece > b->end - b->done)
-			piece = b->end - b->done;
-		memcpy(bytes + n, b->bytes + b->done, piece);
-		memset(ids + n, FIRST_ID + b->aux.cpu, piece);
-		b->done += piece;
-		n += piece;
+		if (chunk > b->end - b->done)
+			chunk = b->end - b->done;
+		memcpy(bytes + n, b->bytes + b->done, chunk);
+		memset(ids + n, FIRST_ID + b->aux.cpu, chunk);
+		b->done += chunk;
+		n += chunk;
 	}
 	formatter_barrier(&sink);
 	formatter_write(&sink, ids, bytes, n, NULL);

@@ -36,12 +36,12 @@ static struct found *open_found(void)
 	return found;
 }
 
-static void take_piece(struct found *found)
+static void take_chunk(struct found *found)
 {
 	const struct rvt_coresight_frames *frames = &found->frames;
 
 	assert_in_range(frames->id, 1, RVT_CORESIGHT_MAX_ID);
-	assert_in_range(frames->len, 1, RVT_CORESIGHT_PIECE_BYTES);
+	assert_in_range(frames->len, 1, RVT_CORESIGHT_CHUNK_BYTES);
 	assert_int_equal(frames->segments[0].index, 0);
 	for (uint32_t i = 0, s = 0; i < frames->len; i++) {
 		if (s + 1 < frames->n_segments && frames->segments[s + 1].index == i)
@@ -59,7 +59,7 @@ static void drain(struct found *found)
 	for (;;) {
 		switch (rvt_coresight_frames_next(&found->frames)) {
 		case RVT_CORESIGHT_READ_DATA:
-			take_piece(found);
+			take_chunk(found);
 			break;
 		case RVT_CORESIGHT_READ_BARRIER:
 			found->barriers++;

@@ -26,7 +26,7 @@
 #define STEPS 100000
 #define REPEATS 40
 #define HASH_BITS 20
-#define MAX_PIECES 65536
+#define MAX_CHUNKS 65536
 
 static void check(int ret, const char *what)
 {
@@ -51,11 +51,11 @@ struct program {
 	uint32_t *hash;			/* by content of a line: its number + 1 */
 	uint64_t insns, most;
 	/* at each pause another space may hold */
-	struct piece {
+	struct chunk {
 		size_t first;		/* of .order */
 		struct rvt_space *space;
-	} pieces[MAX_PIECES];
-	size_t n_pieces;
+	} chunks[MAX_CHUNKS];
+	size_t n_chunks;
 };
 
 #define PAUSE UINT32_MAX	/* tracing stops, and starts again */
@@ -103,7 +103,7 @@ static void add_line(struct program *p, const struct rvt_retire *line)
 
 static void add_pause(struct program *p, struct rvt_space *space)
 {
-	struct piece *last = p->n_pieces ? &p->pieces[p->n_pieces - 1] : NULL;
+	struct chunk *last = p->n_chunks ? &p->chunks[p->n_chunks - 1] : NULL;
 
 	if (p->n_order && p->order[p->n_order - 1] != PAUSE)
 		add_number(p, PAUSE);
@@ -113,8 +113,8 @@ static void add_pause(struct program *p, struct rvt_space *space)
 		last->space = space;
 		return;
 	}
-	check(p->n_pieces < MAX_PIECES ? 0 : -E2BIG, "processes that take turns");
-	p->pieces[p->n_pieces++] = (struct piece){ p->n_order, space };
+	check(p->n_chunks < MAX_CHUNKS ? 0 : -E2BIG, "processes that take turns");
+	p->chunks[p->n_chunks++] = (struct chunk){ p->n_order, space };
 }
 
 /* ---- a random program ---- */
@@ -414,7 +414,7 @@ struct trace {
 	struct rvt_etrace_encoder *etrace;
 	uint8_t *bytes;
 	size_t len, room;
-	size_t *ends;			/* of each piece of the program, in .bytes */
+	size_t *ends;			/* of each chunk of the program, in .bytes */
 };
 
 static int emit(void *ctx, const uint8_t *bytes, size_t len)
@@ -511,10 +511,10 @@ static uint64_t behind(const struct rvt_retire *line)
 static void encode(struct trace *t, const struct program *p)
 {
 	const struct rvt_retire *last = NULL;
-	size_t piece = 0;
+	size_t chunk = 0;
 
 	create_encoder(t);
-	t->ends = calloc(p->n_pieces, sizeof(*t->ends));
+	t->ends = calloc(p->n_chunks, sizeof(*t->ends));
 	check(t->ends ? 0 : -ENOMEM, "trace");
 	for (size_t i = 0; i < p->n_order; i++) {
 		if (p->order[i] == PAUSE) {
@@ -523,8 +523,8 @@ static void encode(struct trace *t, const struct program *p)
 			last = NULL;
 			continue;
 		}
-		while (piece + 1 < p->n_pieces && p->pieces[piece + 1].first <= i)
-			t->ends[piece++] = t->len;
+		while (chunk + 1 < p->n_chunks && p->chunks[chunk + 1].first <= i)
+			t->ends[chunk++] = t->len;
 		if (!last)
 			start(t);
 		if (p->order[i] & TRAP) {
@@ -539,8 +539,8 @@ static void encode(struct trace *t, const struct program *p)
 	}
 	if (last)
 		stop(t, behind(last));
-	while (piece < p->n_pieces)
-		t->ends[piece++] = t->len;
+	while (chunk < p->n_chunks)
+		t->ends[chunk++] = t->len;
 	rvt_ntrace_encoder_destroy(t->ntrace);
 	rvt_etrace_encoder_destroy(t->etrace);
 	t->ntrace = NULL;
@@ -619,8 +619,8 @@ decode(const struct trace *t, const struct program *p, bool reference, struct to
 	ops.ctx = flow;
 	check(rvt_stream_create(&t->params, &ops, &stream), "stream");
 	begin = seconds();
-	for (size_t i = 0; i < p->n_pieces; i++) {
-		rvt_flow_set_space(flow, p->pieces[i].space);
+	for (size_t i = 0; i < p->n_chunks; i++) {
+		rvt_flow_set_space(flow, p->chunks[i].space);
 		check(rvt_stream_feed(stream, t->bytes + from, t->ends[i] - from, from),
 		      "decoding");
 		from = t->ends[i];

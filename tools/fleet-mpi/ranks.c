@@ -15,7 +15,7 @@
 #include "fleet/ranks.h"
 
 #define MOMENT_NS 2000000
-#define PIECE (1u << 30)	/* MPI counts in int */
+#define CHUNK (1u << 30)	/* MPI counts in int */
 #define TAG 32			/* any number */
 
 static int rank, size = 1;
@@ -126,8 +126,8 @@ int ranks_share(char **bytes, size_t *len)
 	}
 	if (!*bytes)
 		return err ? err : n ? -ENOMEM : 0;
-	for (uint64_t at = 0; at < n && !err; at += PIECE)
-		err = check(MPI_Bcast(*bytes + at, n - at < PIECE ? n - at : PIECE, MPI_BYTE, 0,
+	for (uint64_t at = 0; at < n && !err; at += CHUNK)
+		err = check(MPI_Bcast(*bytes + at, n - at < CHUNK ? n - at : CHUNK, MPI_BYTE, 0,
 				      MPI_COMM_WORLD), "sharing the work");
 	return err;
 }
@@ -148,8 +148,8 @@ static int move_all(bool out, char *bytes, size_t len, int other)
 {
 	int err = 0;
 
-	for (size_t at = 0; at < len && !err; at += PIECE)
-		err = move(out, bytes + at, len - at < PIECE ? len - at : PIECE, other);
+	for (size_t at = 0; at < len && !err; at += CHUNK)
+		err = move(out, bytes + at, len - at < CHUNK ? len - at : CHUNK, other);
 	return err;
 }
 

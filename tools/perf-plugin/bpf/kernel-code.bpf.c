@@ -10,7 +10,7 @@
 #include <rvtrace/kernel-code.h>
 #include "bpf/symbols.h"
 
-#define MAX_PIECES 16		/* of a module's code: the buffer is for others, too */
+#define MAX_CHUNKS 16		/* of a module's code: the buffer is for others, too */
 #define MAX_FUNCTIONS 4096
 #define STT_FUNC 2
 #define BPF_CHUNK 64		/* what the compiler made is a multiple of so many bytes */
@@ -107,7 +107,7 @@ struct copying {
 	__u64 addr, from, left;
 };
 
-static long copy_piece(__u32 i, struct copying *c)
+static long copy_chunk(__u32 i, struct copying *c)
 {
 	struct room *room = get_room();
 	__u64 len = c->left;
@@ -133,7 +133,7 @@ static void copy_code_from(void *ctx, __u64 addr, __u64 from, __u64 len)
 {
 	struct copying c = { ctx, addr, from, len };
 
-	bpf_loop(MAX_PIECES, copy_piece, &c, 0);
+	bpf_loop(MAX_CHUNKS, copy_chunk, &c, 0);
 }
 
 static void copy_code(void *ctx, __u64 addr, __u64 len)

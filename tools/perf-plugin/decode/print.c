@@ -26,7 +26,7 @@
 #define CACHE_AFTER 4096	/* runs: of many sources most say little */
 #define CACHE_ENTRIES 65536
 #define CACHE_TEXT (16 << 20)
-#define CACHE_PIECE 32
+#define CACHE_CHUNK 32
 #define CACHED_INSNS 64
 
 struct cached_lines {
@@ -168,7 +168,7 @@ static void cache_lines(struct decode_printer *printer, struct cached_lines *cac
 	const struct rvt_run all = { block, 0, block->insns };
 	char *end, *text;
 
-	if (CACHE_TEXT - printer->text_used < CACHED_INSNS * (MAX_PREFIX + 17) + CACHE_PIECE) {
+	if (CACHE_TEXT - printer->text_used < CACHED_INSNS * (MAX_PREFIX + 17) + CACHE_CHUNK) {
 		memset(printer->cache, 0, CACHE_ENTRIES * sizeof(printer->cache[0]));
 		printer->text_used = 0;
 	}
@@ -218,7 +218,7 @@ static const struct cached_lines *lines_of(struct decode_printer *printer,
 static void print_pcs(struct decode_printer *printer, const struct rvt_run *run)
 {
 	const struct cached_lines *cached = lines_of(printer, run->block);
-	char *to = output_room(printer->output, run->count * (MAX_PREFIX + 17) + CACHE_PIECE);
+	char *to = output_room(printer->output, run->count * (MAX_PREFIX + 17) + CACHE_CHUNK);
 	const char *from;
 	size_t len;
 
@@ -228,8 +228,8 @@ static void print_pcs(struct decode_printer *printer, const struct rvt_run *run)
 	}
 	from = cached->text + run->first * cached->line_bytes;
 	len = run->count * cached->line_bytes;
-	for (size_t i = 0; i < len; i += CACHE_PIECE)
-		memcpy(to + i, from + i, CACHE_PIECE);
+	for (size_t i = 0; i < len; i += CACHE_CHUNK)
+		memcpy(to + i, from + i, CACHE_CHUNK);
 	printer->output->used += len;
 }
 

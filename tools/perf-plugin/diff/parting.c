@@ -2,7 +2,7 @@
 /*
  * Where threads of two recordings part. What a program does is the sequence of its transfers, at
  * addresses of its files: what interrupts it, and where it is loaded, makes no difference. The
- * first time, a hash of each piece of the sequence is kept; the second time, only the first piece
+ * first time, a hash of each chunk of the sequence is kept; the second time, only the first chunk
  * that differs is looked at: of A it is kept, and B is compared with it as it is decoded.
  */
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "diff/diff.h"
 #include "util/array.h"
 
-#define PIECE 4096	/* transfers */
+#define CHUNK 4096	/* transfers */
 #define PRIME 0x100000001b3ULL	/* of FNV-1a */
 #define BASIS 0xcbf29ce484222325ULL
 
@@ -22,8 +22,8 @@ struct thread {
 	const char *comm;
 	unsigned int number;	/* among those of its name, from 1 on */
 	uint64_t steps, hash;
-	uint64_t *pieces;	/* the hash after each whole piece */
-	size_t n_pieces;
+	uint64_t *chunks;	/* the hash after each whole chunk */
+	size_t n_chunks;
 	/* the second time */
 	struct diff_parting *parting;	/* NULL: it is the same, or is in one recording only */
 	struct thread *other;	/* in A, of one in B */
@@ -140,11 +140,11 @@ static int note_step(struct walk *walk, struct thread *thread, const struct diff
 {
 	(void)walk;
 	thread->hash = add_place(add_place(thread->hash, &step->from), &step->to);
-	if (++thread->steps % PIECE)
+	if (++thread->steps % CHUNK)
 		return 0;
-	if (array_grow(&thread->pieces, thread->n_pieces))
+	if (array_grow(&thread->chunks, thread->n_chunks))
 		return -ENOMEM;
-	thread->pieces[thread->n_pieces++] = thread->hash;
+	thread->chunks[thread->n_chunks++] = thread->hash;
 	return 0;
 }
 
@@ -205,7 +205,7 @@ static int look_at_step(struct walk *walk, struct rvt_hart_flow *hart,
 			const struct rvt_transfer *transfer, struct rvt_callstack *stack,
 			struct thread *thread)
 {
-	uint64_t until = thread->from + 2 * PIECE;
+	uint64_t until = thread->from + 2 * CHUNK;
 	struct diff_step step;
 	int err;
 
@@ -300,26 +300,26 @@ static bool is_same(const struct thread *a, const struct thread *b)
 	return a->steps == b->steps && a->hash == b->hash;
 }
 
-/* Threads that differ, and the first of their pieces that does. */
-static int find_pieces(struct diff *diff, struct walk *a, struct walk *b)
+/* Threads that differ, and the first of their chunks that does. */
+static int find_chunks(struct diff *diff, struct walk *a, struct walk *b)
 {
 	diff->partings = calloc(b->n + 1, sizeof(*diff->partings));
 	if (!diff->partings)
 		return -ENOMEM;
 	for (size_t i = 0; i < b->n; i++) {
 		struct thread *thread = b->list[i], *other = find_other(a, thread);
-		size_t piece = 0;
+		size_t chunk = 0;
 
 		if (!other)
 			continue;
 		diff->threads++;
 		if (is_same(thread, other))
 			continue;
-		while (piece < thread->n_pieces && piece < other->n_pieces &&
-		       thread->pieces[piece] == other->pieces[piece])
-			piece++;
+		while (chunk < thread->n_chunks && chunk < other->n_chunks &&
+		       thread->chunks[chunk] == other->chunks[chunk])
+			chunk++;
 		thread->other = other;
-		thread->from = other->from = piece * PIECE;
+		thread->from = other->from = chunk * CHUNK;
 		thread->parting = other->parting = &diff->partings[diff->n_partings++];
 		*thread->parting = (struct diff_parting){ .comm = thread->comm,
 							  .number = thread->number };
@@ -348,7 +348,7 @@ static void free_thread(void *data)
 {
 	struct thread *thread = data;
 
-	free(thread->pieces);
+	free(thread->chunks);
 	free(thread->kept);
 	free(thread);
 }
@@ -368,7 +368,7 @@ int diff_partings(struct diff *diff)
 	if (!err)
 		err = decode(&b);
 	if (!err)
-		err = find_pieces(diff, &a, &b);
+		err = find_chunks(diff, &a, &b);
 	if (!err && diff->n_partings && !view_interrupted(a.side->view) &&
 	    !view_interrupted(b.side->view)) {
 		a.second = b.second = true;

@@ -313,7 +313,7 @@ static size_t read_file(struct target *target, struct rvt_space *space, uint64_t
 	return 0;
 }
 
-static size_t read_piece(struct target *target, struct rvt_space *space, uint64_t addr,
+static size_t read_chunk(struct target *target, struct rvt_space *space, uint64_t addr,
 			 uint8_t *bytes, size_t len)
 {
 	const uint8_t *code;
@@ -339,10 +339,10 @@ size_t target_read(struct target *target, uint64_t addr, uint8_t *bytes, size_t 
 	space = space_of(target);
 	last = last_space(target);
 	while (done < len) {
-		size_t n = read_piece(target, space, addr + done, bytes + done, len - done);
+		size_t n = read_chunk(target, space, addr + done, bytes + done, len - done);
 
 		if (!n)
-			n = read_piece(target, last, addr + done, bytes + done, len - done);
+			n = read_chunk(target, last, addr + done, bytes + done, len - done);
 		if (!n)
 			break;
 		done += n;

@@ -9,8 +9,8 @@
 #define AT_GNU_DISCRIMINATOR 0x2136	/* older libdw does not name it */
 #define MAX_DEPTH 256	/* of entries within entries: damaged files may have any */
 
-/* A piece of a scope's code. */
-struct piece {
+/* A range of a scope's code. */
+struct range {
 	uint64_t from, to;	/* .to: behind it */
 	unsigned int depth;	/* of its scope, among those that were inlined */
 	struct scope *scope;
@@ -25,13 +25,13 @@ struct entry {
 struct functions {
 	struct scope **scopes;
 	size_t n_scopes;
-	struct piece *pieces;	/* by .from; the larger and the less deep ones first */
-	size_t n_pieces, pieces_room;
+	struct range *ranges;	/* by .from; the larger and the less deep ones first */
+	size_t n_ranges, ranges_room;
 	struct entry *entries;
 	size_t n_entries, entries_room;
 	uint64_t bias;		/* of addresses in the DWARF: those of the ELF file plus this */
-	/* where functions_at() is: pieces before .next that may have .last */
-	struct piece **open;
+	/* where functions_at() is: ranges before .next that may have .last */
+	struct range **open;
 	size_t n_open, open_room, next;
 	uint64_t last;
 };
@@ -83,12 +83,12 @@ static struct scope *add_scope(struct functions *functions, Dwarf_Die *die, stru
 			*err = -ENOMEM;
 			return NULL;
 		}
-		if (array_reserve(&functions->pieces, &functions->pieces_room,
-				  functions->n_pieces, 1)) {
+		if (array_reserve(&functions->ranges, &functions->ranges_room,
+				  functions->n_ranges, 1)) {
 			*err = -ENOMEM;
 			return NULL;
 		}
-		functions->pieces[functions->n_pieces++] = (struct piece){
+		functions->ranges[functions->n_ranges++] = (struct range){
 			from - functions->bias, to - functions->bias, depth, scope };
 	}
 	if (!scope)
@@ -150,7 +150,7 @@ static int walk(struct functions *functions, Dwarf_Die *parent, struct scope *ca
 
 static int by_from(const void *a, const void *b)
 {
-	const struct piece *x = a, *y = b;
+	const struct range *x = a, *y = b;
 
 	if (x->from != y->from)
 		return x->from < y->from ? -1 : 1;
@@ -185,13 +185,13 @@ struct functions *functions_read(struct source_file *file, int *err)
 			*err = walk(functions, &die, NULL, 0, 0);
 		off = next;
 	}
-	if (!*err && !functions->n_pieces)
+	if (!*err && !functions->n_ranges)
 		*err = -ENOENT;
 	if (*err) {
 		functions_destroy(functions);
 		return NULL;
 	}
-	qsort(functions->pieces, functions->n_pieces, sizeof(*functions->pieces), by_from);
+	qsort(functions->ranges, functions->n_ranges, sizeof(*functions->ranges), by_from);
 	if (functions->n_entries)
 		qsort(functions->entries, functions->n_entries, sizeof(*functions->entries),
 		      by_entry);
@@ -205,7 +205,7 @@ void functions_destroy(struct functions *functions)
 	for (size_t i = 0; i < functions->n_scopes; i++)
 		free(functions->scopes[i]);
 	free(functions->scopes);
-	free(functions->pieces);
+	free(functions->ranges);
 	free(functions->entries);
 	free(functions->open);
 	free(functions);
@@ -213,26 +213,26 @@ void functions_destroy(struct functions *functions)
 
 struct scope *functions_at(struct functions *functions, uint64_t addr)
 {
-	struct piece *found = NULL;
+	struct range *found = NULL;
 	size_t kept = 0;
 
 	if (addr < functions->last)
 		functions->next = functions->n_open = 0;
 	functions->last = addr;
-	while (functions->next < functions->n_pieces &&
-	       functions->pieces[functions->next].from <= addr) {
+	while (functions->next < functions->n_ranges &&
+	       functions->ranges[functions->next].from <= addr) {
 		if (array_reserve(&functions->open, &functions->open_room, functions->n_open, 1))
 			break;
-		functions->open[functions->n_open++] = &functions->pieces[functions->next++];
+		functions->open[functions->n_open++] = &functions->ranges[functions->next++];
 	}
 	for (size_t i = 0; i < functions->n_open; i++) {
-		struct piece *piece = functions->open[i];
+		struct range *range = functions->open[i];
 
-		if (piece->to <= addr)
+		if (range->to <= addr)
 			continue;
-		functions->open[kept++] = piece;
-		if (!found || piece->depth >= found->depth)
-			found = piece;
+		functions->open[kept++] = range;
+		if (!found || range->depth >= found->depth)
+			found = range;
 	}
 	functions->n_open = kept;
 	return found ? found->scope : NULL;

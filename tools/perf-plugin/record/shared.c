@@ -113,8 +113,8 @@ struct content {
 static bool make_file(const char *folder, struct rvt_shared_head *head,
 		      const struct content *content, char *path, size_t room)
 {
-	struct iovec pieces[] = { { head, sizeof(*head) },
-				  { (void *)content->bytes, content->len } };
+	struct iovec vectors[] = { { head, sizeof(*head) },
+				   { (void *)content->bytes, content->len } };
 	const ssize_t len = sizeof(*head) + content->len;
 	char *temporary;
 	bool made;
@@ -128,7 +128,7 @@ static bool make_file(const char *folder, struct rvt_shared_head *head,
 		return false;
 	snprintf(path, room, "%s/%016" PRIx64, folder, head->id);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PRIVATE_FILE);
-	made = fd >= 0 && writev(fd, pieces, 2) == len && !close(fd) && !rename(temporary, path);
+	made = fd >= 0 && writev(fd, vectors, 2) == len && !close(fd) && !rename(temporary, path);
 	if (fd >= 0 && !made)
 		unlink(temporary);
 	free(temporary);

@@ -76,7 +76,7 @@ void rvt_coresight_frames_finish(struct rvt_coresight_frames *frames)
 	frames->finished = true;
 }
 
-/* ---- pieces ---- */
+/* ---- chunks ---- */
 
 static bool is_source(int id)
 {
@@ -91,12 +91,12 @@ static void skip_bytes(struct rvt_coresight_frames *frames, int id, unsigned int
 		frames->skipped_bytes += n;
 }
 
-/* The piece has no byte of another source, and room for a frame. */
+/* The chunk has no byte of another source, and room for a frame. */
 static bool fits(const struct rvt_coresight_frames *frames, unsigned int id)
 {
 	return !frames->len ||
-	       (frames->id == id && frames->len + FRAME <= RVT_CORESIGHT_PIECE_BYTES &&
-		frames->n_segments + FRAME <= RVT_CORESIGHT_PIECE_SEGMENTS);
+	       (frames->id == id && frames->len + FRAME <= RVT_CORESIGHT_CHUNK_BYTES &&
+		frames->n_segments + FRAME <= RVT_CORESIGHT_CHUNK_SEGMENTS);
 }
 
 /* @n bytes from @offset on. They are in .bytes already. */
@@ -391,7 +391,7 @@ static void pass_frames(struct rvt_coresight_frames *frames, size_t n)
 	frames->history = frames->pos[-1];
 }
 
-/* The next frames of data from .pos on, at most @max; a piece has room for them. */
+/* The next frames of data from .pos on, at most @max; a chunk has room for them. */
 static void take_data_frames(struct rvt_coresight_frames *frames, size_t max)
 {
 	const bool repeated = frames->n_repeated && frames->n_repeated < PERIOD;
@@ -414,11 +414,11 @@ static void take_data_frames(struct rvt_coresight_frames *frames, size_t max)
 	pass_frames(frames, n);
 }
 
-/* As many whole periods as come next, and fit the piece. */
+/* As many whole periods as come next, and fit the chunk. */
 static void take_periods(struct rvt_coresight_frames *frames)
 {
 #ifdef V3
-	const size_t room = (RVT_CORESIGHT_PIECE_BYTES - frames->len) / (PERIOD * FRAME);
+	const size_t room = (RVT_CORESIGHT_CHUNK_BYTES - frames->len) / (PERIOD * FRAME);
 	size_t max = (size_t)(frames->end - frames->pos) / (PERIOD * FRAME), n;
 
 	if (!frames->v3)
@@ -462,7 +462,7 @@ static bool take_repeated(struct rvt_coresight_frames *frames)
 }
 
 /*
- * The next frames of the present source only. Returns false when the piece is full. A formatter
+ * The next frames of the present source only. Returns false when the chunk is full. A formatter
  * repeats the id in every eighth frame.
  */
 static bool take_whole(struct rvt_coresight_frames *frames)
@@ -472,7 +472,7 @@ static bool take_whole(struct rvt_coresight_frames *frames)
 	if (!is_source(frames->current) || frames->fill || frames->n_fsyncs)
 		return true;
 	while (taken && frames->end - frames->pos >= FRAME) {
-		size_t room = (RVT_CORESIGHT_PIECE_BYTES - frames->len) / FRAME;
+		size_t room = (RVT_CORESIGHT_CHUNK_BYTES - frames->len) / FRAME;
 		size_t n = (size_t)(frames->end - frames->pos) / FRAME;
 
 		if (!fits(frames, frames->current))
@@ -488,7 +488,7 @@ static bool take_whole(struct rvt_coresight_frames *frames)
 
 /* ---- the reader ---- */
 
-/* Moves what the queue has to the piece. Returns false when the piece is full. */
+/* Moves what the queue has to the chunk. Returns false when the chunk is full. */
 static bool take_queue(struct rvt_coresight_frames *frames)
 {
 	while (frames->queue_pos < frames->queue_len) {
@@ -520,7 +520,7 @@ static void align(struct rvt_coresight_frames *frames)
 	frames->aligning = (frames->phase - frames->pos_offset) % FRAME;
 }
 
-/* Until a piece is whole, or something else is to be told. */
+/* Until a chunk is whole, or something else is to be told. */
 static void read_frames(struct rvt_coresight_frames *frames)
 {
 	while (take_queue(frames) && !frames->damaged && !frames->barrier &&

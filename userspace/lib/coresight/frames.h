@@ -22,9 +22,9 @@
 /* Ids of sources are 1..RVT_CORESIGHT_MAX_ID; 0 is padding, those above are reserved. */
 #define RVT_CORESIGHT_MAX_ID 0x6f
 #define RVT_CORESIGHT_N_IDS 128
-/* Of one piece. */
-#define RVT_CORESIGHT_PIECE_BYTES 65536
-#define RVT_CORESIGHT_PIECE_SEGMENTS 2048
+/* Of one chunk. */
+#define RVT_CORESIGHT_CHUNK_BYTES 65536
+#define RVT_CORESIGHT_CHUNK_SEGMENTS 2048
 
 enum rvt_coresight_read {
 	RVT_CORESIGHT_READ_MORE,	/* input is used up (a partial frame is kept) */
@@ -44,7 +44,7 @@ enum rvt_coresight_layout {
 /* A formatter repeats an id after so many frames. */
 #define RVT_CORESIGHT_PERIOD 8
 
-/* From .index on the bytes of a piece are those from .offset on, up to the next segment. */
+/* From .index on the bytes of a chunk are those from .offset on, up to the next segment. */
 struct rvt_coresight_segment {
 	uint64_t offset;
 	uint32_t index;
@@ -92,8 +92,8 @@ struct rvt_coresight_frames {
 	uint32_t len, n_segments;
 	uint64_t at;
 	struct rvt_coresight_damage damage;
-	uint8_t bytes[RVT_CORESIGHT_PIECE_BYTES];
-	struct rvt_coresight_segment segments[RVT_CORESIGHT_PIECE_SEGMENTS];
+	uint8_t bytes[RVT_CORESIGHT_CHUNK_BYTES];
+	struct rvt_coresight_segment segments[RVT_CORESIGHT_CHUNK_SEGMENTS];
 
 	/* private */
 	const uint8_t *pos, *end;
@@ -104,8 +104,8 @@ struct rvt_coresight_frames {
 	bool synced;			/* it has what only a TPIU writes */
 	bool hunting;			/* for an FSYNC */
 	bool aligning;			/* bytes up to the next frame by .phase are skipped */
-	bool delivered;			/* .bytes were handed out: the next piece begins */
-	bool damaged;			/* .damage was found and waits for the piece before it */
+	bool delivered;			/* .bytes were handed out: the next chunk begins */
+	bool damaged;			/* .damage was found and waits for the chunk before it */
 	bool barrier;			/* likewise */
 	bool finished;
 	bool v3;			/* with instructions that not every processor has */

@@ -8,7 +8,7 @@
 /* Packets in a row, with indexes in a row, that are no accident. */
 #define SURE 2
 /* Packets that are delivered at once. */
-#define PIECE 4096
+#define CHUNK 4096
 
 void rvt_esp32_packets_init(struct rvt_esp32_packets *packets)
 {
@@ -34,7 +34,7 @@ int rvt_esp32_packets_feed(struct rvt_esp32_packets *packets, const void *bytes,
 	if (!len)
 		return 0;
 	if (array_reserve(&packets->buffer, &packets->room, kept, len) ||
-	    array_reserve(&packets->segments, &packets->segments_room, 0, PIECE))
+	    array_reserve(&packets->segments, &packets->segments_room, 0, CHUNK))
 		return -ENOMEM;
 	memcpy(packets->buffer + kept, bytes, len);
 	packets->buffer_len += len;
@@ -132,14 +132,14 @@ static bool is_next(const struct rvt_esp32_packets *p)
 	       (!p->has_index || index_at(p, p->pos) == (uint16_t)(p->index + 1));
 }
 
-/* All packets up to what is none, or is not the next one, or up to PIECE of them. */
+/* All packets up to what is none, or is not the next one, or up to CHUNK of them. */
 static bool take_packets(struct rvt_esp32_packets *p)
 {
 	uint8_t *out = p->buffer + p->pos;
 
 	p->bytes = out;
 	p->len = p->n_segments = 0;
-	while (p->pos < p->buffer_len && p->n_segments < PIECE) {
+	while (p->pos < p->buffer_len && p->n_segments < CHUNK) {
 		if (!p->buffer[p->pos]) {
 			p->pos++;
 			p->idle_bytes++;

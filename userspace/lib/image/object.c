@@ -16,7 +16,7 @@
 #include "util/reserve.h"
 
 /* So much of what is lent is asked for at a time: no block is longer. */
-#define LENT_PIECE 4096
+#define LENT_CHUNK 4096
 #define WINDOW_BITS 16
 #define WINDOW (1ull << WINDOW_BITS)
 /* No object is longer, so that offsets never overflow. */
@@ -227,8 +227,8 @@ uint64_t rvt_object_bytes(struct rvt_object *object, uint64_t offset, const uint
 		return 0;
 	*bytes = object->bytes + offset;
 	if (object->need)
-		return object->need(object->need_ctx, *bytes, object->len - offset < LENT_PIECE ?
-				    object->len - offset : LENT_PIECE);
+		return object->need(object->need_ctx, *bytes, object->len - offset < LENT_CHUNK ?
+				    object->len - offset : LENT_CHUNK);
 	if (object->fd < 0)
 		return object->len - offset;
 	/* This window and the next: at least one of them whole, unless the object ends. */

@@ -729,7 +729,7 @@ static ssize_t decoder_boundary(const struct rvt_params *params, const void *byt
 }
 
 /* Or all that is idle. */
-static size_t decoder_piece(const struct rvt_params *params, const uint8_t *bytes, size_t len)
+static size_t decoder_message(const struct rvt_params *params, const uint8_t *bytes, size_t len)
 {
 	ssize_t at = decoder_boundary(params, bytes, len);
 	size_t idle = 0;
@@ -760,6 +760,6 @@ const struct rvt_protocol_ops rvt_ntrace_protocol = {
 	.boundary = decoder_boundary,
 	.head = rvt_ntrace_ctte_head,
 	.expect = decoder_expect,
-	.message = decoder_piece,
+	.message = decoder_message,
 	.update_stats = decoder_update_stats,
 };

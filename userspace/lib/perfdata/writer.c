@@ -58,20 +58,20 @@ static int blob_add_string(struct blob *blob, const char *string)
 	return err;
 }
 
-static int write_all(int fd, struct iovec *pieces, int n_pieces)
+static int write_all(int fd, struct iovec *vectors, int n_vectors)
 {
-	while (n_pieces) {
-		ssize_t n = writev(fd, pieces, n_pieces);
+	while (n_vectors) {
+		ssize_t n = writev(fd, vectors, n_vectors);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
-		for (; n_pieces && (size_t)n >= pieces->iov_len; pieces++, n_pieces--)
-			n -= pieces->iov_len;
-		if (n_pieces) {
-			pieces->iov_base = (char *)pieces->iov_base + n;
-			pieces->iov_len -= n;
+		for (; n_vectors && (size_t)n >= vectors->iov_len; vectors++, n_vectors--)
+			n -= vectors->iov_len;
+		if (n_vectors) {
+			vectors->iov_base = (char *)vectors->iov_base + n;
+			vectors->iov_len -= n;
 		}
 	}
 	return 0;
@@ -80,10 +80,10 @@ static int write_all(int fd, struct iovec *pieces, int n_pieces)
 /* What waits, and @bytes behind it: a chunk of trace goes with its record in one system call. */
 static int write_out(struct rvt_perfdata_writer *w, const void *bytes, size_t len)
 {
-	struct iovec pieces[] = { { w->buffer, w->buffered }, { (void *)bytes, len } };
+	struct iovec vectors[] = { { w->buffer, w->buffered }, { (void *)bytes, len } };
 
 	w->buffered = 0;
-	return write_all(w->fd, pieces, 2);
+	return write_all(w->fd, vectors, 2);
 }
 
 int rvt_perfdata_create_fd(int fd, struct rvt_perfdata_writer **writer)

@@ -140,7 +140,7 @@ static int append(struct window *window, const uint8_t *bytes, size_t len)
 }
 
 /* Some of the next chunk if that goes on where the row is; else the row has ended. */
-static int take_piece(struct reader *reader, struct window *window)
+static int take_chunk(struct reader *reader, struct window *window)
 {
 	struct rvt_session *session = reader->all->session;
 	const struct chunk *chunk = &reader->buffer->chunks[reader->chunk];
@@ -201,7 +201,7 @@ static int load(struct reader *reader)
 			reader->finished = reader->row_ended = true;
 			break;
 		}
-		err = take_piece(reader, window);
+		err = take_chunk(reader, window);
 	}
 	if (!err)
 		err = read_samples(reader, window);
