@@ -148,29 +148,30 @@ static void decode_32(uint32_t word, unsigned int isa, struct rvt_insn *insn)
 	}
 }
 
-static int64_t cj_offset(uint32_t half)
+static int64_t cj_offset(uint32_t parcel)
 {
-	return sign_extend(bits(half, 12, 12) << 11 | bits(half, 8, 8) << 10 |
-			   bits(half, 10, 9) << 8 | bits(half, 6, 6) << 7 | bits(half, 7, 7) << 6 |
-			   bits(half, 2, 2) << 5 | bits(half, 11, 11) << 4 |
-			   bits(half, 5, 3) << 1, 12);
+	return sign_extend(bits(parcel, 12, 12) << 11 | bits(parcel, 8, 8) << 10 |
+			   bits(parcel, 10, 9) << 8 | bits(parcel, 6, 6) << 7 |
+			   bits(parcel, 7, 7) << 6 | bits(parcel, 2, 2) << 5 |
+			   bits(parcel, 11, 11) << 4 | bits(parcel, 5, 3) << 1, 12);
 }
 
-static int64_t cb_offset(uint32_t half)
+static int64_t cb_offset(uint32_t parcel)
 {
-	return sign_extend(bits(half, 12, 12) << 8 | bits(half, 6, 5) << 6 | bits(half, 2, 2) << 5 |
-			   bits(half, 11, 10) << 3 | bits(half, 4, 3) << 1, 9);
+	return sign_extend(bits(parcel, 12, 12) << 8 | bits(parcel, 6, 5) << 6 |
+			   bits(parcel, 2, 2) << 5 | bits(parcel, 11, 10) << 3 |
+			   bits(parcel, 4, 3) << 1, 9);
 }
 
-static void decode_quadrant_1(uint32_t half, unsigned int isa, struct rvt_insn *insn)
+static void decode_quadrant_1(uint32_t parcel, unsigned int isa, struct rvt_insn *insn)
 {
-	unsigned int rd = bits(half, 11, 7);
-	uint32_t imm = bits(half, 12, 12) << 5 | bits(half, 6, 2);
+	unsigned int rd = bits(parcel, 11, 7);
+	uint32_t imm = bits(parcel, 12, 12) << 5 | bits(parcel, 6, 2);
 
-	switch (bits(half, 15, 13)) {
+	switch (bits(parcel, 15, 13)) {
 	case 1:
 		if (isa & RVT_ISA_RV32) {
-			set_direct(insn, RVT_INSN_CALL, cj_offset(half));
+			set_direct(insn, RVT_INSN_CALL, cj_offset(parcel));
 			insn->rd = 1;
 		}
 		break;
@@ -180,22 +181,22 @@ static void decode_quadrant_1(uint32_t half, unsigned int isa, struct rvt_insn *
 			set_upper(insn, rd, sign_extend(imm, 6) * 4096, 0);
 		break;
 	case 5:
-		set_direct(insn, RVT_INSN_JUMP, cj_offset(half));
+		set_direct(insn, RVT_INSN_JUMP, cj_offset(parcel));
 		break;
 	case 6:
 	case 7:
-		set_direct(insn, RVT_INSN_BRANCH, cb_offset(half));
-		insn->rs1 = 8 + bits(half, 9, 7);
+		set_direct(insn, RVT_INSN_BRANCH, cb_offset(parcel));
+		insn->rs1 = 8 + bits(parcel, 9, 7);
 		break;
 	}
 }
 
 /* c.jr, c.jalr, c.ebreak; c.mv and c.add, which have rs2, fall through. */
-static void decode_jump_registers(uint32_t half, unsigned int isa, struct rvt_insn *insn)
+static void decode_jump_registers(uint32_t parcel, unsigned int isa, struct rvt_insn *insn)
 {
-	unsigned int rs1 = bits(half, 11, 7), link = bits(half, 12, 12);
+	unsigned int rs1 = bits(parcel, 11, 7), link = bits(parcel, 12, 12);
 
-	if (bits(half, 6, 2))
+	if (bits(parcel, 6, 2))
 		return;
 	if (rs1)
 		set_jalr(insn, isa, link, rs1, 0);
@@ -206,11 +207,11 @@ static void decode_jump_registers(uint32_t half, unsigned int isa, struct rvt_in
 }
 
 /* Zcmp and Zcmt live where Zcd has c.fsdsp. */
-static void decode_zcm(uint32_t half, unsigned int isa, struct rvt_insn *insn)
+static void decode_zcm(uint32_t parcel, unsigned int isa, struct rvt_insn *insn)
 {
-	uint32_t index = bits(half, 9, 2);
+	uint32_t index = bits(parcel, 9, 2);
 
-	if (isa & RVT_ISA_ZCMT && bits(half, 12, 10) == 0) {
+	if (isa & RVT_ISA_ZCMT && bits(parcel, 12, 10) == 0) {
 		insn->iclass = index < 32 ? RVT_INSN_JUMP : RVT_INSN_CALL;
 		insn->rd = index < 32 ? 0 : 1;
 		insn->flags |= RVT_INSN_F_TABLE;
@@ -220,64 +221,64 @@ static void decode_zcm(uint32_t half, unsigned int isa, struct rvt_insn *insn)
 	 * cm.popretz and cm.popret; register lists below 4 are reserved. They jump to what they
 	 * loaded from the stack: rs1 stays 0, so that no `auipc ra` before them counts.
 	 */
-	if (isa & RVT_ISA_ZCMP && (bits(half, 12, 8) == 0x1c || bits(half, 12, 8) == 0x1e) &&
-	    bits(half, 7, 4) >= 4)
+	if (isa & RVT_ISA_ZCMP && (bits(parcel, 12, 8) == 0x1c || bits(parcel, 12, 8) == 0x1e) &&
+	    bits(parcel, 7, 4) >= 4)
 		insn->iclass = RVT_INSN_RETURN;
 }
 
-static void decode_16(uint32_t half, unsigned int isa, struct rvt_insn *insn)
+static void decode_16(uint32_t parcel, unsigned int isa, struct rvt_insn *insn)
 {
-	switch (half & 3) {
+	switch (parcel & 3) {
 	case 0:
 		/* Zcb uses part of funct3 4; the rest of it is reserved. */
-		if (bits(half, 15, 13) == 4 && bits(half, 12, 12))
+		if (bits(parcel, 15, 13) == 4 && bits(parcel, 12, 12))
 			insn->flags |= RVT_INSN_F_CUSTOM;
 		break;
 	case 1:
-		decode_quadrant_1(half, isa, insn);
+		decode_quadrant_1(parcel, isa, insn);
 		break;
 	case 2:
-		if (bits(half, 15, 13) == 4)
-			decode_jump_registers(half, isa, insn);
-		else if (bits(half, 15, 13) == 5)
-			decode_zcm(half, isa, insn);
+		if (bits(parcel, 15, 13) == 4)
+			decode_jump_registers(parcel, isa, insn);
+		else if (bits(parcel, 15, 13) == 5)
+			decode_zcm(parcel, isa, insn);
 		break;
 	}
 }
 
 /* Unprivileged ISA, chapter 1.5; 0 for lengths that are reserved. */
-static unsigned int length_bytes(uint32_t half)
+static unsigned int length_bytes(uint32_t parcel)
 {
-	if ((half & 3) != 3)
+	if ((parcel & 3) != 3)
 		return 2;
-	if ((half & 0x1c) != 0x1c)
+	if ((parcel & 0x1c) != 0x1c)
 		return 4;
-	if ((half & 0x3f) == 0x1f)
+	if ((parcel & 0x3f) == 0x1f)
 		return 6;
-	if ((half & 0x7f) == 0x3f)
+	if ((parcel & 0x7f) == 0x3f)
 		return 8;
 	return 0;
 }
 
 int rvt_insn_decode(const uint8_t *code, size_t avail, unsigned int isa, struct rvt_insn *insn)
 {
-	uint32_t half, word;
+	uint32_t parcel, word;
 
 	memset(insn, 0, sizeof(*insn));
 	if (avail < 2)
 		return -EAGAIN;
-	half = code[0] | code[1] << 8;
-	insn->len_bytes = length_bytes(half);
-	if (!half || !insn->len_bytes)
+	parcel = code[0] | code[1] << 8;
+	insn->len_bytes = length_bytes(parcel);
+	if (!parcel || !insn->len_bytes)
 		return -EILSEQ;
 	if (avail < insn->len_bytes)
 		return -EAGAIN;
 	switch (insn->len_bytes) {
 	case 2:
-		decode_16(half, isa, insn);
+		decode_16(parcel, isa, insn);
 		break;
 	case 4:
-		word = half | (uint32_t)code[2] << 16 | (uint32_t)code[3] << 24;
+		word = parcel | (uint32_t)code[2] << 16 | (uint32_t)code[3] << 24;
 		decode_32(word, isa, insn);
 		break;
 	default:
