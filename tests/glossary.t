@@ -59,6 +59,26 @@ unknown <"$dir/words" >"$dir/unknown"
 ok_or_show $? "each word in a name of a type is known" "$dir/unknown"
 is "one that is not is found" leap "$(printf 'segment\nleap\nmemos\n' | unknown)"
 
+# retired FILE...: names in code, outside of comments and strings, that have a word in them which
+# meant several things, or which nobody of this field knows.
+retired()
+{
+	local words='aside|crew|hop|leap|meaning|piece|spare|stride|teacher'
+
+	awk '{ gsub(/"([^"\\]|\\.)*"/, "") }
+		inside { if (!sub(/^.*\*\//, "")) next; inside = 0 }
+		{ gsub(/\/\*([^*]|\*[^\/])*\*\//, " "); sub(/\/\/.*/, ""); inside = sub(/\/\*.*/, ""); print }' "$@" |
+		grep -oE '[A-Za-z_][A-Za-z_0-9]*' |
+		grep -iE "(^|_)($words)(s|d|ed)?(_|$)" | sort -u
+}
+
+mapfile -t sources < <(find include/rvtrace userspace tools/perf-plugin -name '*.[ch]')
+retired "${sources[@]}" >"$dir/retired"
+[ ! -s "$dir/retired" ]
+ok_or_show $? "no name has a word that was given up" "$dir/retired"
+printf 'int n_hops; /* a leap */ char *leap_s = "spare";\n' >"$dir/retired.c"
+is "one that has is found" "leap_s n_hops" "$(retired "$dir/retired.c" | xargs)"
+
 # Words that are listed and used nowhere.
 tr -s ' \t' '\n' <<<"$specifications $common" | sort | uniq -d >"$dir/twice"
 [ ! -s "$dir/twice" ]

@@ -50,9 +50,9 @@ int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const v
 			  size_t len);
 /*
  * The function that @addr, which lies at @location, belongs to. False when no table knows it. A
- * path "[MODULE]NAME" ("jit", or of kernel code that came and went) is one function; its size is not
- * known (0). A function of a stripped file that only .eh_frame knows is called by its address in
- * the file: "libc.so.6+0x3af68".
+ * path "[MODULE]NAME" ("jit", or the module of kernel code that came and went) is one function; its
+ * size is not known (0). A function of a stripped file that only .eh_frame knows is called by its
+ * address in the file: "libc.so.6+0x3af68".
  */
 bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
 		      uint64_t addr, struct rvt_symbol *symbol);

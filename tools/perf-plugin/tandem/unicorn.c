@@ -52,7 +52,7 @@ const struct tandem_correction *tandem_unicorn_correction(const void *ctx)
 #define WAYS 4u
 #define REGS 65			/* x, f, fcsr */
 #define CODE_CACHE 65536u
-#define HINTS 4u
+#define ADDRESSES 4u
 /*
  * Unicorn 2.0.1 crashes when its buffer of translated code, 1 GiB, has been full: it is started
  * anew before. It translates up to 512 instructions ahead, which take up to 40 KiB.
@@ -86,10 +86,10 @@ struct model {
 	bool has_insn, has_interrupt, sc_fails;
 	uint32_t insn;
 	uint64_t interrupt, bus_error;		/* cause */
-	unsigned int hints_len;
+	unsigned int n_addresses;
 	struct {
 		uint64_t va, pa;
-	} hints[HINTS];
+	} addresses[ADDRESSES];
 	/* of lr; RESERVED_UNKNOWN: the model has not seen what came before */
 	enum { NOT_RESERVED, RESERVED, RESERVED_UNKNOWN } reserved;
 	uint64_t reservation;		/* physical */
@@ -264,13 +264,13 @@ static int map_page(struct model *m, uint64_t va, uint64_t pa)
 	return 0;
 }
 
-static bool hinted(const struct model *m, uint64_t va, uint64_t *pa)
+static bool is_address_given(const struct model *m, uint64_t va, uint64_t *pa)
 {
 	unsigned int i;
 
-	for (i = 0; i < m->hints_len; i++)
-		if (!((m->hints[i].va ^ va) & ~(uint64_t)(PAGE - 1))) {
-			*pa = (m->hints[i].pa & ~(uint64_t)(PAGE - 1)) | (va & (PAGE - 1));
+	for (i = 0; i < m->n_addresses; i++)
+		if (!((m->addresses[i].va ^ va) & ~(uint64_t)(PAGE - 1))) {
+			*pa = (m->addresses[i].pa & ~(uint64_t)(PAGE - 1)) | (va & (PAGE - 1));
 			return true;
 		}
 	return false;
@@ -281,7 +281,7 @@ static enum tandem_walk translate(struct model *m, uint64_t va, enum tandem_acce
 {
 	enum tandem_walk walk = rvt_tandem_translate(&m->hart, va, type, pa);
 
-	if (walk == TANDEM_WALK_UNKNOWN && hinted(m, va, pa))
+	if (walk == TANDEM_WALK_UNKNOWN && is_address_given(m, va, pa))
 		return TANDEM_WALK_OK;
 	return walk;
 }
@@ -770,7 +770,7 @@ static int execute(void *ctx, struct rvt_tandem_outcome *outcome)
 	}
 	m->outcome = NULL;
 	m->has_insn = m->has_interrupt = m->sc_fails = false;
-	m->hints_len = 0;
+	m->n_addresses = 0;
 	m->bus_error = 0;
 	return ret;
 }
@@ -856,10 +856,10 @@ static int write_input(struct model *m, enum rvt_tandem_space space, uint64_t ad
 		m->insn = value;
 		return 0;
 	case RVT_TANDEM_SPACE_TRANSLATION:
-		if (m->hints_len == HINTS)
+		if (m->n_addresses == ADDRESSES)
 			return 0;
-		m->hints[m->hints_len].va = address;
-		m->hints[m->hints_len++].pa = value;
+		m->addresses[m->n_addresses].va = address;
+		m->addresses[m->n_addresses++].pa = value;
 		return 0;
 	case RVT_TANDEM_SPACE_INTERRUPT:
 		m->has_interrupt = true;
