@@ -197,6 +197,16 @@ for number in -1 1x x "" " 1" 0x 99999999999999999999; do
 			"${option% *}" "${option##* }" "$number"
 	done
 done
+for number in -1 1x x "" 99999999999999999999; do
+	for option in "--raw FILE@ADDRESS" "--image ELF@BIAS"; do
+		message=$("$rv" decode --chip e31 "${option% *}" "/nonexistent@$number" "$0" 2>&1)
+		[ $? = 2 ] && case $number in
+		[0-9]*) [ "$message" = "perf-rvtrace decode: $option: '$number' is no number" ] ;;
+		*) [ "$message" = "perf-rvtrace decode: /nonexistent@$number: No such file or directory" ] ;;
+		esac
+		ok_or_show $? "decode $option: '$number'" <(echo "$message")
+	done
+done
 says "report --jobs: range" "--jobs: '257' is no number from 1 to 256" "$rv" report --jobs 257
 says "record -z: range" "-z: '20' is no number from 1 to 19" "$rv" record -z20
 says "record -m: more than 64 bits" "no pair of buffer sizes" "$rv" record -m 18446744073709551617
@@ -216,6 +226,7 @@ says "report --percent-limit" \
 	"--percent-limit: 'much' is no number" "$rv" report --percent-limit much
 says "script --max-lines" "--max-lines: '-1' is no number" "$rv" script --max-lines=-1
 says "script --clock" "--clock: '1GHz' is no number" "$rv" script --clock 1GHz
+says "script --clock: range" "--clock: '1e20' is no number of MHz up to 1000000" "$rv" script --clock 1e20
 
 # Events beside the trace: those that are taken get as far as the missing hardware.
 for event in cpu-clock cycles:u L1-dcache-load-misses:k r1a8 'page-faults/period=10/' \

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 #include "model.h"
+#include "number.h"
 
 enum arg_type { ARG_TEXT, ARG_BOOL, ARG_U32, ARG_U64, ARG_LIST, ARG_WORD };
 
@@ -147,15 +148,6 @@ static int parse_list(const char *words, const char *text, uint32_t *set)
 	return 0;
 }
 
-static int parse_number(const char *text, uint64_t max, uint64_t *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 0);
-	return errno || end == text || *end || *value > max ? -EINVAL : 0;
-}
-
 static int parse_bool(const char *text, bool *value)
 {
 	*value = !strcmp(text, "on");
@@ -175,11 +167,11 @@ static int parse_value(struct model_args *args, const struct arg *arg, const cha
 	case ARG_BOOL:
 		return parse_bool(text, field);
 	case ARG_U32:
-		ret = parse_number(text, UINT32_MAX, &number);
+		ret = model_number(text, UINT32_MAX, &number);
 		*(uint32_t *)field = (uint32_t)number;
 		return ret;
 	case ARG_U64:
-		return parse_number(text, UINT64_MAX, field);
+		return model_number(text, UINT64_MAX, field);
 	case ARG_LIST:
 		return parse_list(arg->words, text, field);
 	case ARG_WORD:

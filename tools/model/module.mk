@@ -10,13 +10,13 @@ $(B)/model/rvtrace-model.so: $(MODEL_SRC:%.c=$(B)/host/%.o) $(ARCHIVES:%=$(B)/ho
 # The producer of tandem traces, a plugin of its own (Documentation/tandem.rst).
 TANDEM_SRC := $(sort $(wildcard tools/model/tandem/*.c)) userspace/model/tandem/codec.c \
 	userspace/model/tandem/names.c userspace/model/tandem/access.c userspace/model/tandem/expand.c \
-	userspace/model/tandem/privileged.c userspace/model/tandem/memory.c
+	userspace/model/tandem/privileged.c userspace/model/tandem/memory.c tools/model/number.c
 $(B)/model/rvtrace-tandem.so: $(TANDEM_SRC:%.c=$(B)/host/%.o)
 	@mkdir -p $(@D)
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -o $@ $^
 
 # Control Transfer Records: log of what was executed, registers of the draft, counter overflow.
-CTR_SRC := $(sort $(wildcard tools/model/ctr/*.c)) tools/model/itype.c
+CTR_SRC := $(sort $(wildcard tools/model/ctr/*.c)) tools/model/itype.c tools/model/number.c
 $(B)/model/rvtrace-ctr.so: $(CTR_SRC:%.c=$(B)/host/%.o)
 	@mkdir -p $(@D)
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -o $@ $^ -lpthread

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "ctr.h"
+#include "../number.h"
 
 /* sctrctl: U and S; sctrcontrol of the draft: S and U */
 #define MODES_1_0 0x3u
@@ -196,6 +197,7 @@ static void machine_exit(void *userdata)
 static int parse(const char *text)
 {
 	const char *value = strchr(text, '=');
+	uint64_t number;
 
 	if (!value++)
 		return -EINVAL;
@@ -204,11 +206,11 @@ static int parse(const char *text)
 	else if (!strncmp(text, "draft=", 6))
 		args.draft = !strcmp(value, "on");
 	else if (!strncmp(text, "overflow=", 9))
-		args.overflow = strtoull(value, NULL, 0);
-	else if (!strncmp(text, "max-depth=", 10))
-		args.max_depth = (uint32_t)strtoul(value, NULL, 0);
-	else if (!strncmp(text, "options=", 8))
-		args.options = strtoull(value, NULL, 0) & DRAFT_OPTIONS;
+		return model_number(value, UINT64_MAX, &args.overflow);
+	else if (!strncmp(text, "max-depth=", 10) && !model_number(value, UINT32_MAX, &number))
+		args.max_depth = (uint32_t)number;
+	else if (!strncmp(text, "options=", 8) && !model_number(value, UINT64_MAX, &number))
+		args.options = number & DRAFT_OPTIONS;
 	else if (!strncmp(text, "types=", 6))
 		args.types = !strcmp(value, "on");
 	else
@@ -226,8 +228,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	}
 	for (int i = 0; i < argc; i++) {
 		if (parse(argv[i])) {
-			fprintf(stderr, "rvtrace-ctr: no argument '%s'; there are log draft "
-				"overflow max-depth options types\n", argv[i]);
+			fprintf(stderr, "rvtrace-ctr: '%s' is no argument, or no value of it; there are "
+				"log draft overflow max-depth options types\n", argv[i]);
 			return -EINVAL;
 		}
 	}

@@ -11,11 +11,13 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "producer.h"
+#include "../number.h"
 #include "model/tandem/privileged.h"
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
@@ -601,6 +603,7 @@ static void on_machine_exit(void *userdata)
 static int parse(char *arg)
 {
 	char *value = strchr(arg, '=');
+	uint64_t number;
 
 	if (!value)
 		return -EINVAL;
@@ -610,13 +613,13 @@ static int parse(char *arg)
 	else if (!strcmp(arg, "start") && !strcmp(value, "user"))
 		args.start_user = true;
 	else if (!strcmp(arg, "start"))
-		args.start = strtoull(value, NULL, 0);
+		return model_number(value, UINT64_MAX, &args.start);
 	else if (!strcmp(arg, "skip"))
-		args.skip = strtoull(value, NULL, 0);
+		return model_number(value, UINT64_MAX, &args.skip);
 	else if (!strcmp(arg, "count"))
-		args.count = strtoull(value, NULL, 0);
-	else if (!strcmp(arg, "hart"))
-		args.hart = strtoul(value, NULL, 0);
+		return model_number(value, UINT64_MAX, &args.count);
+	else if (!strcmp(arg, "hart") && !model_number(value, UINT_MAX, &number))
+		args.hart = number;
 	else if (!strcmp(arg, "text") && !strcmp(value, "appendix-c"))
 		hart.out.params.text = RVT_TANDEM_APPENDIX_C;
 	else if (!strcmp(arg, "text") && !strcmp(value, "chapter-2"))

@@ -3,6 +3,7 @@
  * perf-rvtrace decode: a bare dump (a board's memory, a probe's capture) and ELF files to the
  * program's flow. No perf involved.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -199,19 +200,22 @@ static int parse_options(int argc, char **argv, struct options *o)
 
 /* ---- files ---- */
 
-/* FILE@NUMBER, unless a file has that very name. The path is malloc'd; NULL: out of memory. */
-static void read_image(const struct image_arg *arg, struct rvt_dump_image *image)
+/*
+ * FILE@NUMBER, unless a file has that very name, or no digit follows. The path is malloc'd. 0, or
+ * STATUS_UNUSABLE.
+ */
+static int read_image(const struct image_arg *arg, struct rvt_dump_image *image)
 {
-	char *path = strdup(arg->text), *at = path ? strrchr(path, '@') : NULL, *end;
+	char *path = strdup(arg->text), *at = path ? strrchr(path, '@') : NULL;
 
 	*image = (struct rvt_dump_image){ .size = sizeof(*image), .path = path, .raw = arg->raw };
-	if (!at || !at[1] || !access(path, F_OK))
-		return;
-	image->address = strtoull(at + 1, &end, 0);
-	if (*end)
-		image->address = 0;
-	else
-		*at = 0;
+	if (!path)
+		return cmd_error(STATUS_UNUSABLE, "out of memory");
+	if (!at || !isdigit((unsigned char)at[1]) || !access(path, F_OK))
+		return 0;
+	*at = 0;
+	return cmd_number(arg->raw ? "--raw FILE@ADDRESS" : "--image ELF@BIAS", at + 1, 0,
+			  UINT64_MAX, &image->address) ? STATUS_UNUSABLE : 0;
 }
 
 /* The source that is wanted, if only one is, may be one of some id. */
@@ -315,14 +319,12 @@ static int with_images(struct command *c,
 {
 	struct rvt_dump_image images[MAX_IMAGES] = { 0 };
 	unsigned int n = c->options.n_images;
-	bool complete = true;
-	int ret;
+	int ret = 0;
 
-	for (unsigned int i = 0; i < n; i++) {
-		read_image(&c->options.images[i], &images[i]);
-		complete &= images[i].path != NULL;
-	}
-	ret = complete ? use(c, images) : cmd_error(STATUS_UNUSABLE, "out of memory");
+	for (unsigned int i = 0; i < n && !ret; i++)
+		ret = read_image(&c->options.images[i], &images[i]);
+	if (!ret)
+		ret = use(c, images);
 	for (unsigned int i = 0; i < n; i++)
 		free((char *)images[i].path);
 	return ret;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/text.h"
 #include "gdb/server.h"
 
 #define NS 1000000000
@@ -108,20 +109,18 @@ static void stack(struct server *server, const char *text)
 static bool find_position(struct server *server, const char *text, uint64_t *number)
 {
 	const struct server_thread *thread = &server->threads[server->asked];
-	char *end;
+	const char *end = text;
 	double seconds;
 
 	if (!strcmp(text, "begin"))
 		return *number = 0, true;
 	if (!strcmp(text, "end"))
 		return *number = thread->last, true;
-	errno = 0;
 	if (*text == '#') {
-		*number = strtoull(text + 1, &end, 10);
-		return text[1] >= '0' && text[1] <= '9' && !*end && !errno;
+		end++;
+		return !read_number(&end, number) && !*end;
 	}
-	seconds = strtod(text, &end);
-	if (end == text || *end || !(seconds >= 0) || seconds * NS >= 0x1p63)
+	if (read_decimal(&end, &seconds) || *end || seconds * NS >= 0x1p63)
 		return false;
 	return !timeline_at(server->timeline, thread->number, (uint64_t)(seconds * NS + 0.5),
 			    number);

@@ -15,6 +15,7 @@
 #define OUTPUT_BUFFER (1u << 20)
 #define DEFAULT_BRSTACK 64
 #define SMALLEST_INSN 2
+#define MAX_MHZ 1000000
 
 static const char help[] =
 "usage: perf rvtrace script [OPTIONS]\n"
@@ -279,6 +280,9 @@ static int parse_options(struct script *script, struct script_options *options, 
 		case OPT_CLOCK:
 			if (cmd_decimal("--clock", optarg, &number))
 				return -EINVAL;
+			if (number > MAX_MHZ)
+				return cmd_error(-EINVAL, "--clock: '%s' is no number of MHz up to "
+						 "%d", optarg, MAX_MHZ);
 			script->clock_hz = number * 1e6;
 			break;
 		case OPT_NOTHING: break;
