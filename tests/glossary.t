@@ -105,4 +105,49 @@ wide "${sources[@]}" >"$dir/wide"
 ok_or_show $? "no line of C is wider than 100 columns" "$dir/wide"
 printf '\tint %092d;\n\tint %087d;\n' 0 0 >"$dir/wide.c"
 is "one that is wider is found" "$dir/wide.c:1" "$(wide "$dir/wide.c" | sed 's/: .*//')"
+
+# wide_text FILE...: the same of documents. Not looked at are literal blocks, which show what programs
+# print, the records of csv-table, and what cannot be broken, like addresses of the web.
+wide_text()
+{
+	awk 'FNR == 1 { literal = -1; fenced = 0; markdown = FILENAME ~ /\.md$/ }
+		/^ *$/ { next }
+		{ match($0, /^ */); indent = RLENGTH }
+		literal >= 0 && indent > literal { next }
+		{ literal = -1 }
+		/^ *```/ { fenced = !fenced }
+		fenced || (markdown && indent >= 4) { next }
+		/::$/ && !/^ *\.\. / || /^ *\.\. (csv-table|code-block|parsed-literal)::/ { literal = indent }
+		length > 100 && substr($0, indent + 1, 100 - indent) ~ /[^-*] / { print FILENAME ":" FNR ": " $0 }' "$@"
+}
+
+mapfile -t texts < <(find Documentation tools upstream README.md -name '*.rst' -o -name '*.md')
+[ "${#texts[@]}" -gt 25 ]
+ok $? "there are documents"
+wide_text "${texts[@]}" >"$dir/wide"
+[ ! -s "$dir/wide" ]
+ok_or_show $? "no line of a document is wider than 100 columns" "$dir/wide"
+line=$(printf '%060d %060d' 0 0)
+printf '%s\n' "$line" "so::" "" "  $line" "" "$line" ".. csv-table::" "" "  $line" >"$dir/wide.rst"
+printf '%s\n' "| $line |" "    $line" '```' "$line" '```' "- [a](https://b.c/${line/ /})" >"$dir/wide.md"
+is "one that is wider is found, but no literal block" "$dir/wide.rst:1 $dir/wide.rst:6 $dir/wide.md:1" \
+	"$(wide_text "$dir/wide.rst" "$dir/wide.md" | sed 's/: .*//' | xargs)"
+
+# What does not parse is shown as something else than was meant.
+if python3 -c 'import docutils' 2>/dev/null; then
+	python3 - "${texts[@]}" <<'EOF' 2>&1 |
+import sys
+from docutils.core import publish_doctree
+for path in sys.argv[1:]:
+    if path.endswith(".rst"):
+        publish_doctree(open(path, encoding="utf-8").read(), path,
+                        settings_overrides={"report_level": 2, "halt_level": 5})
+EOF
+		grep -E 'Traceback|Malformed|without end-string|Unexpected|too short|without a blank line' \
+			>"$dir/broken"
+	[ ! -s "$dir/broken" ]
+	ok_or_show $? "each document parses" "$dir/broken"
+else
+	skip "each document parses" "there is no python3-docutils"
+fi
 done_testing

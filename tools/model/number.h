@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Decimal, 0x hexadecimal or 0 octal, and nothing behind it. 0, or -EINVAL: it is none up to @max. */
+/* Decimal, 0x hexadecimal or 0 octal, nothing behind it. 0, or -EINVAL: it is none up to @max. */
 int model_number(const char *text, uint64_t max, uint64_t *value);
 
 #endif

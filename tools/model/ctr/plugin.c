@@ -228,8 +228,8 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 	}
 	for (int i = 0; i < argc; i++) {
 		if (parse(argv[i])) {
-			fprintf(stderr, "rvtrace-ctr: '%s' is no argument, or no value of it; there are "
-				"log draft overflow max-depth options types\n", argv[i]);
+			fprintf(stderr, "rvtrace-ctr: '%s' is no argument, or no value of it; "
+				"there are log draft overflow max-depth options types\n", argv[i]);
 			return -EINVAL;
 		}
 	}
