@@ -172,6 +172,7 @@ howto_runs()
 		100: no name
 		2 frames, then 2 ended
 		2 instructions by a session
+		100 to 102
 	END
 	)
 }
