@@ -96,6 +96,7 @@ static struct rvtrace_component *rvtrace_find(const struct fwnode_handle *fwnode
 {
 	struct rvtrace_component *comp;
 
+	lockdep_assert_held(&rvtrace_mutex);
 	list_for_each_entry(comp, &rvtrace_components, list)
 		if (dev_fwnode(comp->dev.parent) == fwnode && !comp->inner)
 			return comp;

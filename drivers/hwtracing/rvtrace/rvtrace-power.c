@@ -30,6 +30,7 @@ static struct rvtrace_encoder *rvtrace_encoder_of(unsigned int cpu)
 {
 	struct rvtrace_component *comp;
 
+	lockdep_assert_held(&rvtrace_mutex);
 	list_for_each_entry(comp, &rvtrace_components, list)
 		if (comp->type == RVTRACE_TYPE_ENCODER && to_rvtrace_encoder(comp)->cpu == cpu)
 			return to_rvtrace_encoder(comp);
@@ -79,6 +80,7 @@ static void rvtrace_power_up(void)
 {
 	struct rvtrace_component *comp;
 
+	lockdep_assert_held(&rvtrace_mutex);
 	if (rvtrace_down)
 		return;
 	list_for_each_entry(comp, &rvtrace_components, list)
@@ -94,6 +96,7 @@ static void rvtrace_power_down(void)
 {
 	struct rvtrace_component *comp;
 
+	lockdep_assert_held(&rvtrace_mutex);
 	rvtrace_powered = false;
 	list_for_each_entry(comp, &rvtrace_components, list)
 		if (comp->type == RVTRACE_TYPE_ENCODER)
@@ -188,6 +191,7 @@ static bool rvtrace_sink_id_is_taken(u32 sink_id)
  */
 static int rvtrace_number(struct rvtrace_component *comp)
 {
+	lockdep_assert_held(&rvtrace_mutex);
 	if (comp->type == RVTRACE_TYPE_ENCODER) {
 		comp->number = to_rvtrace_encoder(comp)->cpu;
 		return rvtrace_number_is_taken(comp) ? -EEXIST : 0;

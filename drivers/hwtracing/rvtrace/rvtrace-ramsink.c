@@ -223,7 +223,7 @@ static void rvtrace_ramsink_grow(struct rvtrace_ramsink *sink)
  *
  * One that others use already is replaced by a larger one if need be, at the next start: nobody has
  * to do with what an earlier user wanted. Released by rvtrace_ramsink_put_buffer(). Returns 0 or
- * -ENOMEM. The caller holds @sink->mutex.
+ * -ENOMEM.
  */
 int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted)
 {
@@ -252,7 +252,6 @@ static void rvtrace_ramsink_free_buffers(struct rvtrace_ramsink *sink)
 		dma_free_coherent(sink->comp.dev.parent, last.size, last.vaddr, last.start);
 }
 
-/* The caller holds @sink->mutex. */
 void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
 {
 	lockdep_assert_held(&sink->mutex);
@@ -260,7 +259,7 @@ void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
 		rvtrace_ramsink_free_buffers(sink);
 }
 
-/* The sink's driver is being unbound. The caller holds @sink->mutex. */
+/* The sink's driver is being unbound. */
 void rvtrace_ramsink_remove_buffers(struct rvtrace_ramsink *sink)
 {
 	lockdep_assert_held(&sink->mutex);
