@@ -25,6 +25,7 @@ struct rvt_space;
 
 /* Returns 0 or -ENOMEM. */
 int rvt_image_create(struct rvt_image **image);
+/* Its spaces, too. @image may be NULL. */
 void rvt_image_destroy(struct rvt_image *image);
 
 /*

@@ -216,6 +216,7 @@ int rvt_session_open_dump(const struct rvt_session_dump *dump,
  * flow. Returns 0, -EINVAL (it is no dump) or -ENOMEM.
  */
 int rvt_session_count_sources(const struct rvt_session *session, unsigned int *n);
+/* @session may be NULL. */
 void rvt_session_close(struct rvt_session *session);
 /*
  * Decodes everything; code that was read stays for the next time. @sink, which is copied, may be

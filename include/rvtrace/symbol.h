@@ -31,6 +31,7 @@ struct rvt_symbol {
  * DEBUGINFOD_URLS names. 0 or -ENOMEM.
  */
 int rvt_symbols_create(const char *debug_roots, struct rvt_symbols **symbols);
+/* @symbols may be NULL. */
 void rvt_symbols_destroy(struct rvt_symbols *symbols);
 /*
  * Text as in /proc/kallsyms, zero-terminated; names "[kernel.kallsyms]" and "[MODULE]". 0 or
