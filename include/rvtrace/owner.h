@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Whose the flow of a hart is: the thread, from what the trace says itself, from AUX records, and
- * from context switches. It knows no files: whoever reads a recording says how it was made
+ * The owner of a hart's flow: which thread it is of, by the trace itself, by AUX records, and by
+ * context switches. These functions read no files. Who reads a recording says how it was made
  * (struct rvt_owner_rules), keeps a struct rvt_context for each hart flow, and asks when something
- * has changed. All zeros is a context that says nothing.
+ * has changed. A context of zeros says nothing.
  *
  * Threads: any may call; a context belongs to one at a time.
  */
@@ -34,11 +34,11 @@ struct rvt_owner_rules {
 /* Whether the trace has told the thread since the last gap or stop. */
 bool rvt_owner_told(const struct rvt_owner_rules *rules, const struct rvt_context *context);
 /*
- * Whether the one that a START belongs to is told behind it: the START should wait for the next
- * CONTEXT event, or for flow.
+ * Whether the thread of a START comes in a message behind it: keep the START until the next CONTEXT
+ * event, or until there is flow.
  */
 bool rvt_owner_waits(const struct rvt_owner_rules *rules, const struct rvt_context *context);
-/* Takes in an event of the flow. True if the thread may be another one now. */
+/* Updates @context by an event of the flow. True if the thread may be another one now. */
 bool rvt_owner_event(const struct rvt_owner_rules *rules, struct rvt_context *context,
 		     const struct rvt_event *event);
 /* An AUX record begins. */
@@ -46,9 +46,9 @@ void rvt_owner_record(const struct rvt_owner_rules *rules, struct rvt_context *c
 /*
  * rvt_owner_thread - the thread from here on; -1: not known.
  *
- * @record: the thread of the AUX record that is decoded, or -1, of a late one whom the driver has
- * named before it (include/uapi/linux/rvtrace.h); NULL: there is no record. @running: who runs on
- * the hart by the context switches, or -1.
+ * @record: the thread of the AUX record that is decoded, or -1; of a late record the thread that
+ * the driver has named before it (include/uapi/linux/rvtrace.h); NULL: there is no record.
+ * @running: the thread that runs on the hart by the context switches, or -1.
  */
 int32_t rvt_owner_thread(const struct rvt_owner_rules *rules, const struct rvt_context *context,
 			 const int32_t *record, int32_t running);

@@ -46,20 +46,24 @@ struct rvt_session_options {
 	 * stamps are interleaved by the times of their AUX records, with .jobs taken as 1.
 	 */
 	bool by_cpu;
-	/* Runs are counted (rvt_flow_count()), not delivered; few TIME events; implies .by_cpu. */
-	bool count;
-	bool count_threads;	/* .count: apart for each thread, not only space and name */
 	/*
-	 * .count, without .count_threads: what runs in the upper half of addresses, the kernel,
-	 * apart for each name only; hart.task is any thread so called then, hart.space the
-	 * kernel's. Where many processes come and go that is much less to count.
+	 * Count runs (rvt_flow_count()) instead of delivering them, with few TIME events. Implies
+	 * .by_cpu. One sum for each space and name of a thread.
+	 */
+	bool count;
+	bool count_threads;	/* .count: one sum for each thread */
+	/*
+	 * .count, without .count_threads: one sum of what runs in the upper half of addresses, the
+	 * kernel, for each name only. hart.task is any thread of that name then, hart.space the
+	 * kernel's. There are far fewer sums where many processes come and go.
 	 */
 	bool count_names;
 	bool every_time;	/* .count: but every TIME event */
 	/*
-	 * Flow is delivered with the time at which it was executed, when a time stamp tells that.
-	 * Some megabytes of it wait for that. Where a trace has no time stamps, time is that of the
-	 * bytes between two AUX records, and .jobs is taken as 1. Not with .count, nor live.
+	 * Deliver flow with the time at which it was executed, see .span below. The session keeps
+	 * up to 4 MiB of runs for each hart until the next time stamp. Without time stamps in the
+	 * trace it shares the time between two AUX records among the bytes, and takes .jobs as 1.
+	 * Not with .count, nor live.
 	 */
 	bool clock;
 	/*
@@ -70,14 +74,14 @@ struct rvt_session_options {
 	unsigned int jobs;
 	uint64_t slice_bytes;	/* .jobs: size of what is decoded in one go; 0: chosen */
 	/*
-	 * Live: what is known of code is forgotten when it takes so many bytes, so that memory does
-	 * not grow with the programs that start; 0: 64 MiB.
+	 * Live: the session forgets what it knows of code when that takes so many bytes. So memory
+	 * does not grow with the programs that start. 0: 64 MiB.
 	 */
 	uint64_t code_bytes;
-	bool accesses;		/* what data trace says is told, too (rvtrace/access.h) */
+	bool accesses;		/* deliver ACCESS events of data trace, too (rvtrace/access.h) */
 };
 
-/* One hart's flow in one buffer. What it says holds for what is being delivered. */
+/* One hart's flow in one buffer. Members hold for what the session is delivering. */
 struct rvt_hart_flow {
 	int32_t cpu;
 	const struct rvt_task *task;	/* NULL: not known */
@@ -115,8 +119,9 @@ static inline uint64_t rvt_hart_time(const struct rvt_hart_flow *hart, uint64_t 
 bool rvt_hart_loop_uncounted(const struct rvt_hart_flow *hart, const struct rvt_run *run);
 
 /*
- * A PERF_RECORD_AUX: trace that a driver handed over in one piece. When it did, and who ran there:
- * where the trace says itself whose it is, it may be another's that ran before.
+ * A PERF_RECORD_AUX: trace that a driver handed over at once. .time, .cpu, .pid and .tid are when
+ * it did so, and who ran there then. Where the trace itself says whose it is, it may be that of a
+ * thread which ran before.
  */
 struct rvt_aux {
 	uint64_t offset, size;	/* in the AUX data of its buffer */
@@ -144,14 +149,14 @@ struct rvt_session_sink {
 	int (*damage)(void *ctx, unsigned int buffer, const struct rvt_event *event);
 	/*
 	 * With options.count, instead of .runs and in no order: as struct rvt_count_sink has it.
-	 * Told before the task is another one or its code is replaced, and at the end: @hart is as
-	 * it was.
+	 * The session calls these before the task changes or its code is replaced, and at the end.
+	 * @hart is as it was when the runs were executed.
 	 */
 	int (*count_run)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run,
 			 uint64_t times);
 	int (*count_edge)(void *ctx, struct rvt_hart_flow *hart, uint64_t from, uint64_t to,
 			  enum rvt_insn_class iclass, int64_t times);
-	/* With options.count and .jobs: what was told so far is void, and will be told again. */
+	/* With options.count and .jobs: all counts so far are void; the session counts again. */
 	void (*reset)(void *ctx);
 	/* Now and then while decoding. An error ends the run. */
 	int (*poll)(void *poll_ctx);
@@ -204,9 +209,9 @@ struct rvt_session_dump {
  * rvt_session_open_dump - as rvt_session_open() for a dump: the same options and call-backs. All of
  * it is one buffer; each source is a hart (rvt_hart_flow.source). Nothing says whose the flow is or
  * when it was: .task is NULL, .time is 0. Offsets in events count from the oldest byte. Each loss
- * is told, also in code that cannot be read. @dump, its parameters and images are copied. Returns 0
- * or -errno with a sentence in *error: -EINVAL for parameters that fit no decoder, a struct that
- * does not say its size, or a dump that is no regular file.
+ * is an event, also in code that cannot be read. @dump, its parameters and images are copied.
+ * Returns 0 or -errno with a sentence in *error: -EINVAL for parameters that fit no decoder, a
+ * struct that does not say its size, or a dump that is no regular file.
  */
 int rvt_session_open_dump(const struct rvt_session_dump *dump,
 			  const struct rvt_session_options *options, struct rvt_session **session,
@@ -260,7 +265,7 @@ char *rvt_session_meta(const struct rvt_session *session, const char *key);
 const char *rvt_session_dso_name(const struct rvt_session *session, const char *path);
 /* A file that some mapping names and that could not be used: the @n-th, or NULL. */
 const struct rvt_missing *rvt_session_missing(const struct rvt_session *session, size_t n);
-/* True when the kernel's code is at hand. */
+/* True if the session has the kernel's code. */
 bool rvt_session_has_kernel(const struct rvt_session *session);
 
 RVT_END_DECLS

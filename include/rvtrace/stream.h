@@ -34,11 +34,11 @@ struct rvt_stream_ops {
 	int (*event)(void *ctx, const struct rvt_event *event);
 	/*
 	 * What the bytes of id @atid are, in frames that have several: parameters, or NULL: skip
-	 * this id. They are copied; framing and atid in them count for nothing. Asked once for
-	 * each id. May be NULL: all are as rvt_stream_create() was told.
+	 * this id. The stream copies them and ignores their framing and atid. It asks once for
+	 * each id. May be NULL: all ids have the parameters of rvt_stream_create().
 	 */
 	const struct rvt_params *(*params)(void *ctx, unsigned int atid);
-	/* What data trace says is wanted, too: ACCESS events of flows (rvtrace/access.h). */
+	/* Flows deliver what data trace says, too: ACCESS events (rvtrace/access.h). */
 	bool accesses;
 };
 
@@ -114,13 +114,13 @@ void rvt_stream_destroy(struct rvt_stream *stream);
 int rvt_stream_feed(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset);
 /*
  * To decode up to a time, and to go on later: a call-back of a flow calls rvt_stream_pause() when
- * it is told of a TIME event that is late enough.
+ * it gets a TIME event that is late enough.
  *
  * rvt_stream_feed_part - as rvt_stream_feed(), but ends behind the message during which
- * rvt_stream_pause() was called. *@taken: so many of the bytes were used; feed the others later.
- * A synchronisation packet of E-Trace says which context and which code come from its time on: that
- * part of it, CONTEXT and START, waits for the next rvt_stream_feed_part(), feed(), lost() or
- * finish(), and its code is not looked for before. What flows have collected may not have been
+ * rvt_stream_pause() was called. *@taken is how many bytes it used; feed the others later. A
+ * synchronisation packet of E-Trace says which context and which code come from its time on. The
+ * stream keeps that part of it, CONTEXT and START, for the next rvt_stream_feed_part(), feed(),
+ * lost() or finish(), and looks for its code then. Flows may have collected what they have not
  * delivered yet: rvt_flow_flush(). Not for slices. In any other function rvt_stream_pause() does
  * nothing.
  */
@@ -140,13 +140,13 @@ int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason 
  * rvt_stream_slice - to be called before the first feed(). The stream gets bytes from @from on,
  * which is 0 or what rvt_stream_boundary() found, and goes on behind @to (the next slice's @from;
  * UINT64_MAX: the last slice) until rvt_stream_slice_done(). Every source is decoded from its first
- * full synchronisation in [@from, @to) to its first one at or behind @to. What all slices deliver,
- * one after the other, is what one stream delivers; except that a source that appears in a later
- * slice begins there without a START event, and TIME and CONTEXT events may be told twice. Flows
- * can be used for one slice after the other. A slice may find out that more is carried over its end
- * than a synchronisation tells, or that no message begins there. Then it is the last one
- * (rvt_stream_slice_extended()) and goes on to the end of the stream; what others made of that must
- * be thrown away. Returns 0.
+ * full synchronisation in [@from, @to) to its first one at or behind @to. All slices deliver, one
+ * after the other, what one stream delivers; but a source that appears in a later slice begins
+ * there without a START event, and TIME and CONTEXT events may come twice. Flows can be used for
+ * one slice after the other. A slice may find that its end carries more over than a
+ * synchronisation says, or that no message begins there. Then it is the last one
+ * (rvt_stream_slice_extended()) and goes on to the end of the stream; the caller must throw away
+ * what other slices made of that. Returns 0.
  */
 int rvt_stream_slice(struct rvt_stream *stream, uint64_t from, uint64_t to);
 bool rvt_stream_slice_done(const struct rvt_stream *stream);
@@ -163,7 +163,7 @@ ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, 
  * unless @len is 0.
  */
 size_t rvt_stream_message(const struct rvt_params *params, const void *bytes, size_t len);
-/* End of data: a partial message is reported, flows are flushed. */
+/* End of data: reports a partial message and flushes the flows. */
 int rvt_stream_finish(struct rvt_stream *stream);
 /*
  * The caller sets @stats->size; no more is written. Returns 0, or -EINVAL: it does not say its
