@@ -282,7 +282,7 @@ static int hart_update(struct hart_flow *hart)
 	return err;
 }
 
-/* Moves the cursor. As rvt_cursor_seek(). Called for each time stamp, and few views have a clock. */
+/* Moves the cursor, as rvt_cursor_seek(). Called at each time stamp; few views have a clock. */
 static int hart_move(struct hart_flow *hart, uint64_t time)
 {
 	int err = hart->clock ? rvt_hart_flush_clock(hart) : 0;
