@@ -137,6 +137,18 @@ is "x0 is known" 0000000000000000 "$(printf '%s\n' p0 | stub exits)"
 is "a sum that is wrong is not executed" "" "$(printf '%s\n' 'raw:$p0#00' | stub exits)"
 is "escapes" "$(printf '%s\n' p20 | stub exits)" "$(printf '%s\n' 'raw:$}P20#2f' | stub exits)"
 is "what is unknown is empty" "" "$(printf '%s\n' vMustReplyEmpty qNothing | stub exits | tr -d '\n')"
+# goes TEXT: what `monitor goto TEXT` says, for people.
+goes()
+{
+	printf 'qRcmd,%s\n' "$(printf 'goto %s' "$1" | od -An -v -tx1 | tr -d ' \n')" | stub exits |
+		sed -n 's/^O\([0-9a-f]*\)$/\1/p' | python3 -c 'import sys; print(bytes.fromhex(sys.stdin.read()).decode(), end="")'
+}
+for text in -1 nan inf 0x10 1.5x '#5x' '#-1' '#' '#99999999999999999999999'; do
+	is "monitor goto $text" "monitor goto: '$text' is no position; give begin, end, a time in seconds or #NUMBER" \
+		"$(goes "$text" | head -n 1)"
+done
+grep -q 'no position' <<<"$(goes '#3')"
+is "monitor goto #3" 1 $?
 is "thread that is not there" E01 "$(printf '%s\n' Hg77 | stub exits)"
 is "memory that is not known" E14 "$(printf '%s\n' m0,8 | stub exits)"
 is "nothing can be written" "E01 E01 " "$(printf '%s\n' "M$twice,1:00" G00 | stub exits | tr '\n' ' ')"

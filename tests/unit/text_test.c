@@ -63,6 +63,7 @@ static void test_decimals(void **state)
 	decimal("-1", -EINVAL, 0, NULL);
 	decimal("", -EINVAL, 0, NULL);
 	decimal(".", -EINVAL, 0, NULL);
+	decimal("0x10", -EINVAL, 0, NULL);
 }
 
 static void hex(uint64_t value, const char *expected)

@@ -86,7 +86,7 @@ int read_decimal(const char **text, double *value)
 	const char *digits = *text + (**text == '.');
 	char *end;
 
-	if (!isdigit((unsigned char)*digits))
+	if (!isdigit((unsigned char)*digits) || (digits[0] == '0' && (digits[1] | 0x20) == 'x'))
 		return -EINVAL;
 	errno = 0;
 	*value = strtod(*text, &end);

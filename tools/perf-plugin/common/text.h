@@ -23,7 +23,7 @@ bool has_word(const char *text, const char *word);
 int read_number(const char **text, uint64_t *value);
 /*
  * read_decimal - the same of a number of at least 0 that may have a point and an exponent. Neither
- * "nan" nor "inf" is one.
+ * "nan" nor "inf" is one, nor is a hexadecimal one.
  */
 int read_decimal(const char **text, double *value);
 /*
