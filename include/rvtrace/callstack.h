@@ -41,8 +41,8 @@ struct rvt_frame {
 };
 
 /*
- * What is known of the code that runs. Asked only where returns do not match calls, and for
- * indirect jumps. Every member but .size may be NULL.
+ * What is known of the code that runs. .is_landing_pad is asked for each return, the others only
+ * where returns do not match calls, and for indirect jumps. Every member but .size may be NULL.
  */
 struct rvt_callstack_code {
 	size_t size;		/* sizeof(struct rvt_callstack_code): the struct may grow */
@@ -56,10 +56,15 @@ struct rvt_callstack_code {
 	 * (Linux' uretprobes).
 	 */
 	bool (*diverted)(void *ctx, uint64_t pc);
+	/*
+	 * Whether exceptions that come out of some call go on at @pc. Nothing returns there, but it
+	 * may lie behind a call that never returns.
+	 */
+	bool (*is_landing_pad)(void *ctx, uint64_t pc);
 };
 
 /*
- * rvt_callstack_create - at most @max_depth frames; of deeper stacks the outermost are forgotten.
+ * rvt_callstack_create - at most @max_depth frames; deeper stacks are cut off at their outermost.
  * @code is copied; what its .ctx points to must outlive the stack. @code NULL: nothing is known.
  * Returns NULL when out of memory, or when @code does not say its size.
  */

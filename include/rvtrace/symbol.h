@@ -73,11 +73,13 @@ bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location 
  * to: by the file's .eh_frame, which stripped files have, too, or else by its symbol.
  * rvt_symbols_landing_pad - where an exception that comes out of the call at @addr goes on (by
  * .gcc_except_table); 0: it leaves the function, or that is not known.
+ * rvt_symbols_is_landing_pad - whether exceptions that come out of some call go on at @location.
  */
 bool rvt_symbols_extent(struct rvt_symbols *symbols, const struct rvt_location *location,
 			uint64_t addr, uint64_t *start, uint64_t *end);
 uint64_t rvt_symbols_landing_pad(struct rvt_symbols *symbols, const struct rvt_location *location,
 				 uint64_t addr);
+bool rvt_symbols_is_landing_pad(struct rvt_symbols *symbols, const struct rvt_location *location);
 /*
  * rvt_symbols_lookup - the reverse: the function @name of the file @path ("[kernel.kallsyms]" for
  * the kernel). Sets *addr (as in the file; for an ELF file *offset in it, too) and *size. False:

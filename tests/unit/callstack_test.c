@@ -316,6 +316,8 @@ static void depth_limit(void **state)
 	assert_in_range(rvt_callstack_depth(stack), 4, 8);
 	assert_int_equal(rvt_callstack_frame(stack, 0)->from, 100 * 0x10);
 	assert_int_equal(rvt_callstack_frame(stack, 1)->from, 99 * 0x10);
+	assert_true(rvt_callstack_frame(stack, rvt_callstack_depth(stack) - 1)->cut);
+	assert_in_range(rvt_callstack_cuts(stack), 100 / 8, 100 / 3);
 	rvt_callstack_clear(stack);
 	assert_int_equal(rvt_callstack_depth(stack), 0);
 }
@@ -347,9 +349,16 @@ static bool is_diverted(void *ctx, uint64_t pc)
 	return pc == PROBE;
 }
 
+static bool is_landing_pad(void *ctx, uint64_t pc)
+{
+	(void)ctx;
+	return (pc & 0xff) == 0x80;
+}
+
 static const struct rvt_callstack_code code = { .size = sizeof(code), .function = function_at,
 						.landing_pad = landing_pad_of,
-						.diverted = is_diverted };
+						.diverted = is_diverted,
+						.is_landing_pad = is_landing_pad };
 
 static int setup_code(void **state)
 {
@@ -388,6 +397,24 @@ static void exception_in_recursion(void **state)
 		assert_int_equal(rvt_callstack_depth(stack), depth);
 		call(stack, 0x284, 0x900);	/* rethrows */
 	}
+}
+
+/* The unwinder is called in front of the landing pad, and never returns: not even to there. */
+static void exception_behind_call(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	for (int i = 0; i < 5; i++)
+		call(stack, 0x210, 0x200);
+	for (int depth = 4; depth >= 0; depth--) {
+		call(stack, 0x27c, 0x900);	/* rethrows */
+		assert_int_equal(rvt_callstack_return(stack, 0x280), 2);
+		assert_int_equal(rvt_callstack_depth(stack), depth);
+	}
+	/* nobody is known who called that function: a return, after all */
+	call(stack, 0x37c, 0x900);
+	assert_int_equal(rvt_callstack_return(stack, 0x380), 1);
+	assert_int_equal(rvt_callstack_cuts(stack), 0);
 }
 
 /* A landing pad that no table tells: the function is known to have called. */
@@ -698,6 +725,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(depth_limit, setup, teardown),
 		cmocka_unit_test_setup_teardown(exception, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(exception_in_recursion, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(exception_behind_call, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(return_into_function, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(cut, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(nothing_to_cut, setup_code, teardown),

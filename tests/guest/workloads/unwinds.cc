@@ -82,6 +82,70 @@ NOINLINE static void rethrows(int n)
 	note();
 }
 
+/* As GCC lays it out, the call that never returns, to throw on, is in front of a landing pad. */
+NOINLINE static void nests(int n)
+{
+	level here;
+
+	try {
+		if (!n)
+			throw n;
+		nests(n - 1);
+	} catch (int) {
+		note();
+		try {
+			throw 2.0;
+		} catch (double) {
+			note();
+		}
+		if (n % 2 == 0 && n < 6)
+			throw;
+	}
+	note();
+}
+
+NOINLINE static void catches_nested(int n)
+{
+	level here;
+
+	try {
+		nests(n);
+	} catch (int) {
+		note();
+	}
+	note();
+}
+
+/* Deeper than most programs are; the callers outside are still there afterwards. */
+NOINLINE static int recurses(int n)
+{
+	return n ? recurses(n - 1) + 1 : 0;
+}
+
+NOINLINE static void throws_from(int n)
+{
+	level here;
+
+	if (!n)
+		throw n;
+	throws_from(n - 1);
+	note();
+}
+
+NOINLINE static void deep()
+{
+	level here;
+
+	recurses(20000);
+	note();
+	try {
+		throws_from(1500);
+	} catch (int) {
+		note();
+	}
+	note();
+}
+
 /* A frame without a handler, in C, is between. */
 static int compare(const void *a, const void *b)
 {
@@ -270,6 +334,7 @@ int main(int argc, char **argv)
 			continue;
 		rethrows(i % 7);
 		through_library();
+		catches_nested(i / 10 % 7);
 		long_jumps(i % 4);
 		is_even(i % 8);
 		note();
@@ -277,6 +342,7 @@ int main(int argc, char **argv)
 			signals();
 	}
 	coroutines(rounds / 10);
+	deep();
 	children();
 	note();
 	if (argc > 2) {

@@ -6,7 +6,7 @@
 #include <rvtrace/transfers.h>
 #include "common/view.h"
 
-#define MAX_CALL_DEPTH 1024	/* of stacks that views keep */
+#define MAX_CALL_DEPTH (1 << 18)	/* frames of 32 bytes in 8 MiB, the usual limit */
 
 /* What views print for a frame with .cut. */
 #define CALLERS_LOST "[callers lost]"

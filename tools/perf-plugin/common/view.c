@@ -711,8 +711,8 @@ int view_summary(struct view *view, uint64_t trace_errors)
 		fprintf(stderr, "  %" PRIu64 " sideband records were lost: processes and mappings "
 			"may be wrong\n", stats.session.lost_records);
 	if (view->cuts)
-		fprintf(stderr, "  %" PRIu64 " times the flow went where no call explains it: call "
-			"stacks are cut off there\n", view->cuts);
+		fprintf(stderr, "  %" PRIu64 " times call stacks were cut off: no call explains "
+			"where the flow went, or calls were too deep\n", view->cuts);
 	if (trace_errors) {
 		summarize_files(view);
 		lost_code_print(view->lost_code);

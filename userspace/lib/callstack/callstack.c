@@ -279,10 +279,22 @@ static size_t return_diverted(struct rvt_callstack *stack)
 	return top && !top->trap && !top->cut ? end_call(stack, stack->depth, top->back) : 0;
 }
 
+/* An exception may go on behind a call that never returns. */
+static bool is_landing(const struct rvt_callstack *stack, uint64_t to)
+{
+	const struct rvt_callstack_code *code = &stack->code;
+
+	return code->is_landing_pad && !in_kernel(to) && code->is_landing_pad(code->ctx, to);
+}
+
 size_t rvt_callstack_return(struct rvt_callstack *stack, uint64_t to)
 {
-	size_t n = find_call(stack, to), depth;
+	size_t n = find_call(stack, to), landing = 0, depth;
 
+	if (n && is_landing(stack, to))
+		landing = find_landing(stack, to);
+	if (landing)
+		return unwind_to(stack, landing - 1);
 	if (n)
 		return end_call(stack, n, to);
 	if (stack->code.diverted && stack->code.diverted(stack->code.ctx, to))

@@ -14,6 +14,7 @@ struct slot {
 	uint64_t start, end;	/* 0: no function is known */
 	bool has_pad;		/* .pad was looked for */
 	uint64_t pad;
+	bool has_is_pad, is_pad;	/* .is_pad is known, and whether this is one */
 };
 
 struct rvt_unwind {
@@ -69,6 +70,20 @@ static uint64_t find_landing_pad(void *ctx, uint64_t from)
 	return slot->pad;
 }
 
+static bool is_landing_pad(void *ctx, uint64_t pc)
+{
+	struct rvt_unwind *unwind = ctx;
+	struct rvt_location location;
+	struct slot *slot = find_slot(unwind, pc, &location);
+
+	if (!slot)
+		return false;
+	if (!slot->has_is_pad && !rvt_space_locate(unwind->space, pc, &location))
+		slot->is_pad = rvt_symbols_is_landing_pad(unwind->symbols, &location);
+	slot->has_is_pad = true;
+	return slot->is_pad;
+}
+
 static bool is_diverted(void *ctx, uint64_t pc)
 {
 	const struct rvt_unwind *unwind = ctx;
@@ -88,7 +103,7 @@ struct rvt_unwind *rvt_unwind_create(struct rvt_symbols *symbols)
 	unwind->code = (struct rvt_callstack_code){
 		.size = sizeof(unwind->code), .ctx = unwind,
 		.function = find_function, .landing_pad = find_landing_pad,
-		.diverted = is_diverted,
+		.diverted = is_diverted, .is_landing_pad = is_landing_pad,
 	};
 	return unwind;
 }

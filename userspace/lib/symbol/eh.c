@@ -231,36 +231,81 @@ struct eh_function *rvt_eh_find(const struct eh *eh, uint64_t vaddr)
 
 /* ---- .gcc_except_table ---- */
 
-uint64_t rvt_eh_landing_pad(const struct eh *eh, uint64_t vaddr)
+/* The calls of a function of which the table tells where exceptions go on. */
+struct call_sites {
+	struct bytes bytes;
+	uint8_t encoding;
+	uint64_t function, pads_at;
+};
+
+struct call_site {
+	uint64_t start, len;
+	uint64_t pad;		/* 0: exceptions leave the function */
+};
+
+/* False: none are known of the function that has @vaddr. */
+static bool begin_call_sites(const struct eh *eh, uint64_t vaddr, struct call_sites *sites)
 {
 	const struct eh_function *function = rvt_eh_find(eh, vaddr);
-	struct bytes data, rest;
-	uint64_t pads_at, len;
+	struct bytes *bytes = &sites->bytes;
+	uint64_t len;
 	uint8_t encoding;
 
 	if (!function || function->lsda < eh->tables_at ||
 	    function->lsda - eh->tables_at >= eh->tables_len)
-		return 0;
-	data = (struct bytes){ .at = eh->tables + (function->lsda - eh->tables_at),
-			       .end = eh->tables + eh->tables_len, .vaddr = function->lsda };
-	encoding = take(&data, 1);
-	pads_at = encoding == DW_EH_PE_omit ? function->start : take_pointer(&data, encoding);
-	if (take(&data, 1) != DW_EH_PE_omit)
-		take_leb(&data, false);
-	encoding = take(&data, 1);
-	len = take_leb(&data, false);
-	if (data.bad || len > (size_t)(data.end - data.at))
-		return 0;
-	rest = data;
-	rest.end = rest.at + len;
-	while (rest.at < rest.end && !rest.bad) {
-		uint64_t start = function->start + take_pointer(&rest, encoding);
-		uint64_t length = take_pointer(&rest, encoding);
-		uint64_t pad = take_pointer(&rest, encoding);
+		return false;
+	*bytes = (struct bytes){ .at = eh->tables + (function->lsda - eh->tables_at),
+				 .end = eh->tables + eh->tables_len, .vaddr = function->lsda };
+	encoding = take(bytes, 1);
+	sites->function = function->start;
+	sites->pads_at = encoding == DW_EH_PE_omit ? function->start :
+		take_pointer(bytes, encoding);
+	if (take(bytes, 1) != DW_EH_PE_omit)
+		take_leb(bytes, false);
+	sites->encoding = take(bytes, 1);
+	len = take_leb(bytes, false);
+	if (bytes->bad || len > (size_t)(bytes->end - bytes->at))
+		return false;
+	bytes->end = bytes->at + len;
+	return true;
+}
 
-		take_leb(&rest, false);
-		if (!rest.bad && vaddr >= start && vaddr - start < length)
-			return pad ? pads_at + pad : 0;
-	}
+static bool next_call_site(struct call_sites *sites, struct call_site *site)
+{
+	struct bytes *bytes = &sites->bytes;
+
+	if (bytes->at >= bytes->end)
+		return false;
+	site->start = sites->function + take_pointer(bytes, sites->encoding);
+	site->len = take_pointer(bytes, sites->encoding);
+	site->pad = take_pointer(bytes, sites->encoding);
+	site->pad = site->pad ? sites->pads_at + site->pad : 0;
+	take_leb(bytes, false);
+	return !bytes->bad;
+}
+
+uint64_t rvt_eh_landing_pad(const struct eh *eh, uint64_t vaddr)
+{
+	struct call_sites sites;
+	struct call_site site;
+
+	if (!begin_call_sites(eh, vaddr, &sites))
+		return 0;
+	while (next_call_site(&sites, &site))
+		if (vaddr >= site.start && vaddr - site.start < site.len)
+			return site.pad;
 	return 0;
+}
+
+bool rvt_eh_is_landing_pad(const struct eh *eh, uint64_t vaddr)
+{
+	struct call_sites sites;
+	struct call_site site;
+
+	if (!begin_call_sites(eh, vaddr, &sites))
+		return false;
+	while (next_call_site(&sites, &site))
+		if (site.pad == vaddr)
+			return true;
+	return false;
 }

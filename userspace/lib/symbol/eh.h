@@ -23,5 +23,7 @@ void rvt_eh_free(struct eh *eh);
 struct eh_function *rvt_eh_find(const struct eh *eh, uint64_t vaddr);
 /* Where an exception that comes out of the call at @vaddr goes on; 0: it leaves the function. */
 uint64_t rvt_eh_landing_pad(const struct eh *eh, uint64_t vaddr);
+/* Whether exceptions that come out of some call go on at @vaddr. */
+bool rvt_eh_is_landing_pad(const struct eh *eh, uint64_t vaddr);
 
 #endif

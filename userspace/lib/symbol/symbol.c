@@ -352,6 +352,14 @@ uint64_t rvt_symbols_landing_pad(struct rvt_symbols *symbols, const struct rvt_l
 	return pad ? addr + (pad - vaddr) : 0;
 }
 
+bool rvt_symbols_is_landing_pad(struct rvt_symbols *symbols, const struct rvt_location *location)
+{
+	uint64_t vaddr;
+	const struct eh *eh = find_eh(symbols, location, &vaddr);
+
+	return eh && rvt_eh_is_landing_pad(eh, vaddr);
+}
+
 static uint64_t file_offset(const struct table *table, uint64_t addr)
 {
 	for (size_t i = 0; i < table->n_segments; i++)
