@@ -33,6 +33,26 @@ if perf data convert --help 2>&1 | grep -q to-json; then
 	fi
 fi
 
+# Debian's perf is built with CTF, others may not be.
+if perf data convert -f -i injected.data --to-ctf ctf >out 2>err || ! grep -qi 'not built\|no conversion support' out err; then
+	is "perf data convert --to-ctf" "$samples" \
+		"$(cat out err | sed -n 's/.*(\([0-9]*\) samples).*/\1/p')"
+fi
+
+# hotspot's reader, without its window: it ends with an error where it does not know the architecture.
+"$rv" inject --itrace=i1000ig --no-arch -i raw.data -o no-arch.data 2>/dev/null
+runs "perf report of one without architecture" perf report -f -i no-arch.data --stdio --header
+is "its header has none" 0 "$(grep -c '^# arch :' out)"
+parser=$(ls /usr/lib/*/libexec/hotspot-perfparser /usr/libexec/hotspot-perfparser 2>/dev/null | head -n 1)
+if [ -n "$parser" ]; then
+	samples=$("$rv" script --itrace=i1000i -i raw.data 2>/dev/null | wc -l)
+	runs "hotspot reads it" "$parser" --input no-arch.data --output parsed --sysroot "$dir" --app "$dir"
+	grep -q 'Cannot unwind' err
+	is "hotspot knows what to do with it" 1 $?
+	[ "$samples" -gt 20 ] && [ "$(stat -c %s parsed)" -gt $((samples * 32)) ]
+	ok $? "it has the samples ($samples)"
+fi
+
 # As stock perf runs the plugin, a reader that has gone is no failure of it.
 export PATH=$TOP/build/host:$PATH
 { perf rvtrace script -i raw.data 2>err; echo $? >status; } | head -n 2 >/dev/null

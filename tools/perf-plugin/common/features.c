@@ -19,7 +19,7 @@ static const struct {
 	{ RVT_FEAT_SAMPLE_TIME, NULL },
 };
 
-int features_copy(const struct rvt_perfdata *in, struct rvt_perfdata_writer *out)
+int features_copy(const struct rvt_perfdata *in, struct rvt_perfdata_writer *out, bool arch)
 {
 	int err = 0;
 
@@ -27,6 +27,8 @@ int features_copy(const struct rvt_perfdata *in, struct rvt_perfdata_writer *out
 		const void *data;
 		size_t len;
 
+		if (features[i].bit == RVT_FEAT_ARCH && !arch)
+			continue;
 		if (!rvt_perfdata_feature(in, features[i].bit, &data, &len))
 			err = rvt_perfdata_add_feature(out, features[i].bit, data, len);
 		else if (features[i].missing)

@@ -7,8 +7,9 @@
 
 /*
  * Copies what @in says about the machine and the recording. Names that @in does not have are
- * written as "unknown": `perf data convert` ends by SIGSEGV where one is missing. 0 or -ENOMEM.
+ * written as "unknown": `perf data convert` ends by SIGSEGV where one is missing. Without @arch the
+ * architecture is left out: hotspot refuses those that it does not know. 0 or -ENOMEM.
  */
-int features_copy(const struct rvt_perfdata *in, struct rvt_perfdata_writer *out);
+int features_copy(const struct rvt_perfdata *in, struct rvt_perfdata_writer *out, bool arch);
 
 #endif

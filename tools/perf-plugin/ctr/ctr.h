@@ -15,7 +15,7 @@ int ctr_report(struct view *view, uint64_t max_lines);
  * ctr-inject.c: writes ordinary samples with branch stacks (call chains where RAS emulation was
  * on).
  */
-int ctr_inject(struct view *view, const char *output);
+int ctr_inject(struct view *view, const char *output, bool arch);
 
 /* ctr-profile.c: feeds @ops with lines and transfers, without call stacks. */
 int ctr_profile(struct view *view, const struct rvt_transfers_ops *ops);

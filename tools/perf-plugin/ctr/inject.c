@@ -206,16 +206,16 @@ static int copy_sideband(struct injection *injection)
 	return err;
 }
 
-static int copy_features(struct injection *injection)
+static int copy_features(struct injection *injection, bool arch)
 {
-	int err = features_copy(injection->file, injection->writer);
+	int err = features_copy(injection->file, injection->writer, arch);
 
 	if (!err && !injection->chains)
 		err = rvt_perfdata_add_feature(injection->writer, FEAT_BRANCH_STACK, "", 0);
 	return err;
 }
 
-static int write_file(struct injection *injection, const char *output)
+static int write_file(struct injection *injection, const char *output, bool arch)
 {
 	struct rvt_session *session = view_session(injection->view);
 	const struct rvt_session_ctr_sink first = { sizeof(first), injection, look_at_first, NULL };
@@ -239,7 +239,7 @@ static int write_file(struct injection *injection, const char *output)
 	if (!err)
 		err = rvt_session_run_ctr(session, &sink);
 	if (!err)
-		err = copy_features(injection);
+		err = copy_features(injection, arch);
 	if (err)
 		rvt_perfdata_abandon(injection->writer);
 	else
@@ -250,10 +250,10 @@ static int write_file(struct injection *injection, const char *output)
 	return cmd_error(err, "cannot write %s: %s", output, strerror(-err));
 }
 
-int ctr_inject(struct view *view, const char *output)
+int ctr_inject(struct view *view, const char *output, bool arch)
 {
 	struct injection injection = { .view = view, .file = rvt_session_file(view_session(view)) };
-	int err = write_file(&injection, output);
+	int err = write_file(&injection, output, arch);
 
 	if (err)
 		return err;

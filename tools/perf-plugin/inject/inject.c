@@ -13,13 +13,15 @@ static const char help[] =
 "(with call chains where they were made with ras=1).\n\n"
 ITRACE_HELP
 "  -o, --output FILE     instead of perf.data.injected\n"
+"  --no-arch             do not say that the program is RISC-V's: hotspot refuses that\n"
 VIEW_HELP;
 
-enum { OPT_ITRACE = 256, OPT_NOTHING };
+enum { OPT_ITRACE = 256, OPT_NO_ARCH, OPT_NOTHING };
 
 static const struct option long_options[] = {
 	{ "itrace", optional_argument, NULL, OPT_ITRACE },
 	{ "output", required_argument, NULL, 'o' },
+	{ "no-arch", no_argument, NULL, OPT_NO_ARCH },
 	/* perf's, and as we are anyway */
 	{ "strip", no_argument, NULL, OPT_NOTHING },
 	{ "force", no_argument, NULL, 'f' },
@@ -28,7 +30,8 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int run(const struct view_options *options, const struct itrace *itrace, const char *output)
+static int run(const struct view_options *options, const struct itrace *itrace, const char *output,
+	       bool arch)
 {
 	struct view *view = view_open(options);
 	int err;
@@ -36,9 +39,9 @@ static int run(const struct view_options *options, const struct itrace *itrace, 
 	if (!view)
 		return 1;
 	if (rvt_session_is_ctr(view_session(view)))
-		err = ctr_inject(view, output);
+		err = ctr_inject(view, output, arch);
 	else
-		err = trace_inject(view, itrace, output);
+		err = trace_inject(view, itrace, output, arch);
 	view_close(view);
 	return err ? 1 : 0;
 }
@@ -48,6 +51,7 @@ int cmd_inject(int argc, char **argv)
 	struct view_options options = { .session.clock = true };
 	const char *output = "perf.data.injected", *letters = NULL;
 	struct itrace itrace;
+	bool arch = true;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "hfo:" VIEW_SHORT_OPTIONS, long_options, NULL)) >= 0) {
@@ -55,6 +59,8 @@ int cmd_inject(int argc, char **argv)
 			output = optarg;
 		} else if (c == OPT_ITRACE) {
 			letters = optarg;
+		} else if (c == OPT_NO_ARCH) {
+			arch = false;
 		} else if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
@@ -69,5 +75,5 @@ int cmd_inject(int argc, char **argv)
 				    "name");
 	if (!strcmp(output, "-"))
 		return cmd_error(1, "the output must be a file: its header is written at the end");
-	return itrace_parse(letters, "", &itrace) ? 1 : run(&options, &itrace, output);
+	return itrace_parse(letters, "", &itrace) ? 1 : run(&options, &itrace, output, arch);
 }

@@ -9,7 +9,7 @@
 #include "session/access.h"
 
 /* inject-trace.c: writes @output. Returns 0 or -errno after a message. */
-int trace_inject(struct view *view, const struct itrace *itrace, const char *output);
+int trace_inject(struct view *view, const struct itrace *itrace, const char *output, bool arch);
 
 /* ---- inject-sample.c: a PERF_RECORD_SAMPLE in the making ---- */
 

@@ -192,7 +192,7 @@ static int decode(struct inject *inject)
 	return err || !inject->added ? err : added_finish(inject->added);
 }
 
-static int write_all(struct inject *inject, const char *output)
+static int write_all(struct inject *inject, const char *output, bool arch)
 {
 	struct output_file file;
 	int err = output_create(&file, output);
@@ -209,7 +209,8 @@ static int write_all(struct inject *inject, const char *output)
 	if (!err)
 		err = decode(inject);
 	if (!err)
-		err = features_copy(rvt_session_file(view_session(inject->view)), inject->out);
+		err = features_copy(rvt_session_file(view_session(inject->view)), inject->out,
+				    arch);
 	if (err)
 		rvt_perfdata_abandon(inject->out);
 	else
@@ -220,7 +221,7 @@ static int write_all(struct inject *inject, const char *output)
 	return cmd_error(err, "cannot write %s: %s", output, strerror(-err));
 }
 
-int trace_inject(struct view *view, const struct itrace *itrace, const char *output)
+int trace_inject(struct view *view, const struct itrace *itrace, const char *output, bool arch)
 {
 	struct inject inject = { .itrace = itrace, .view = view };
 	unsigned int entries = itrace->add_last_branches ? INJECT_MAX_BRANCHES :
@@ -237,7 +238,7 @@ int trace_inject(struct view *view, const struct itrace *itrace, const char *out
 		err = added_create(rvt_session_file(view_session(view)), itrace, inject.branches,
 				   &inject.added);
 	if (!err)
-		err = write_all(&inject, output);
+		err = write_all(&inject, output, arch);
 	samples = inject.samples + (inject.added ? added_samples(inject.added) : 0);
 	added_destroy(inject.added);
 	branches_destroy(inject.branches);
