@@ -32,8 +32,10 @@ views=(stat report annotate latency "latency begin --slowest 1" "report -s srcli
 	"script --insn-trace=raw" "script --insn-trace=raw --jobs 1" "script --raw-pc"
 	"script --call-trace" "script --call-ret-trace" "script --itrace=i1ig"
 	"profile -f llvm --dso program" "profile -f bolt --dso program"
-	"profile -f autofdo --dso program" "profile -f counts" "profile -f folded" "profile -f svg")
+	"profile -f autofdo --dso program" "profile -f counts" "profile -f folded" "profile -f svg"
+	"profile -f callgrind")
 pkg-config --exists json-c && views+=("profile -f chrome")
+pkg-config --exists libprotobuf-c && views+=("profile -f perfetto" "profile -f pprof")
 for view in "${views[@]}"; do
 	# shellcheck disable=SC2086 # words
 	full "$view" "$rv" $view -i "$dir/perf.data"
@@ -46,7 +48,7 @@ done
 full dump "$rv" dump "$dir/perf.data"
 full "dump --json" "$rv" dump --json "$dir/perf.data"
 full "--help" "$rv" --help
-for command in record script report annotate latency gdb diff export archive inject profile stat list doctor decode dump tandem; do
+for command in record script report annotate latency gdb diff export archive inject profile fleet stat index list doctor decode dump tandem; do
 	full "$command --help" "$rv" $command --help
 done
 mkdir -p "$dir/sys/bus/event_source/devices/rvtrace"
@@ -54,7 +56,10 @@ echo 12 >"$dir/sys/bus/event_source/devices/rvtrace/type"
 full list "$rv" list --sysfs "$dir/sys"
 
 # Of files as well, and the file does not stay.
-for format in llvm bolt autofdo counts folded svg; do
+formats="llvm bolt autofdo counts folded svg callgrind"
+pkg-config --exists json-c && formats+=" chrome"
+pkg-config --exists libprotobuf-c && formats+=" perfetto pprof"
+for format in $formats; do
 	"$rv" profile -f $format --dso program -i "$dir/perf.data" -o /dev/full 2>"$dir/err"
 	is "full file: profile -f $format" 1 $?
 	grep -qF "cannot write /dev/full: $full" "$dir/err"

@@ -187,6 +187,9 @@ int output_close(struct output_file *file, FILE *out, int err)
 {
 	bool failed = ferror(out), empty = ftello(out) <= 0;
 
+	/* Nobody has kept why: one byte more, of what is discarded, fails for the same reason. */
+	if (failed)
+		fputc('\n', out);
 	errno = 0;
 	failed |= fclose(out) != 0;
 	if (failed)
