@@ -42,6 +42,10 @@ for what in user kernel; do
 	is "$what: folded stacks of probe() are as deep" "$deepest" \
 		"$(sed 's/ [0-9]*$//' "$dir/folded" | awk -F ';' '$NF == "probe" {
 			for (i = 1; $i != "main"; i++) ; if (NF - i > n) n = NF - i } END { print n }')"
+	# It recurses deeper than a folded stack is long, and all of the unwinder runs below it.
+	is "$what: folded stacks give throws_from() its own instructions" \
+		"$(view $what report -s sym --comms unwinds 2>/dev/null | awk '/ throws_from\(int\)$/ { print $2 }')" \
+		"$(awk '/;throws_from\(int\) [0-9]+$/ { n += $NF } END { print n }' "$dir/folded")"
 done
 
 done_testing

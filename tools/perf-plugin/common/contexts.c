@@ -14,10 +14,12 @@ static bool is_same(const char *a, const char *b)
 struct context *context_child(struct context *parent, const char *name, const char *dso,
 			      bool kernel)
 {
-	struct context **link = &parent->child, *child;
+	struct context **link, *child;
 
+	/* The innermost takes the place of the last, and so has its own instructions. */
 	if (parent->depth >= CONTEXT_MAX_DEPTH)
-		return parent;
+		parent = parent->parent;
+	link = &parent->child;
 	while (*link && ((*link)->kernel != kernel || !is_same((*link)->name, name) ||
 			 !is_same((*link)->dso, dso)))
 		link = &(*link)->sibling;

@@ -6,7 +6,7 @@
 #include "common/places.h"
 #include "common/transfers.h"
 
-#define CONTEXT_MAX_DEPTH 500	/* deeper recursion is one place */
+#define CONTEXT_MAX_DEPTH 500	/* deeper callers are left out, but not who runs */
 #define CONTEXT_UNKNOWN "[unknown]"	/* the name of a function that has none */
 
 /* What else there may be of a context. */
