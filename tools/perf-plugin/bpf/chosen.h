@@ -8,6 +8,7 @@
 
 #include "bpf/types.h"
 #include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
 
 #define MAX_PROCESSES 16384
 
@@ -28,40 +29,39 @@ struct {
 	__type(value, __u64);
 } chosen SEC(".maps");
 
-/* The process @pid, whose leader started at @now. */
-static __always_inline int is_chosen_process(int pid, __u64 now)
-{
-	__u64 *start = bpf_map_lookup_elem(&chosen, &pid);
-
-	if (start && !*start)
-		*start = now;
-	return start && *start == now;
-}
-
 static __always_inline int is_chosen(const struct task_struct *task)
 {
-	return is_chosen_process(task->tgid, task->group_leader->start_time);
+	int pid = BPF_CORE_READ(task, tgid);
+	__u64 *start = bpf_map_lookup_elem(&chosen, &pid), now;
+
+	if (!start)
+		return 0;
+	now = BPF_CORE_READ(task, group_leader, start_time);
+	if (!*start)
+		*start = now;
+	return *start == now;
 }
 
-SEC("tp_btf/sched_process_fork")
+/* Raw: for what the kernel knows of the arguments, libbpf would read all of its types. */
+SEC("raw_tp/sched_process_fork")
 int chosen_fork(__u64 *ctx)
 {
 	const struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
-	__u64 start = child->start_time;
-	int pid = child->tgid;
+	__u64 start = BPF_CORE_READ(child, start_time);
+	int pid = BPF_CORE_READ(child, tgid);
 
-	if (pid == child->pid && is_chosen(parent))
+	if (pid == BPF_CORE_READ(child, pid) && is_chosen(parent))
 		bpf_map_update_elem(&chosen, &pid, &start, 0);
 	return 0;
 }
 
-SEC("tp_btf/sched_process_free")
+SEC("raw_tp/sched_process_free")
 int chosen_free(__u64 *ctx)
 {
 	const struct task_struct *task = (void *)ctx[0];
-	int pid = task->tgid;
+	int pid = BPF_CORE_READ(task, tgid);
 
-	if (pid == task->pid && is_chosen(task))
+	if (pid == BPF_CORE_READ(task, pid) && is_chosen(task))
 		bpf_map_delete_elem(&chosen, &pid);
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "util/array.h"
+#include "bpf/kernel-types.h"
 #include "bpf/load.h"
 
 #define ITERATOR_READ (64u << 10)
@@ -35,6 +36,7 @@ static struct bpf_object *open_object(const char *name, const char *begin, const
 	LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = name);
 
 	libbpf_set_print(be_quiet);
+	options.btf_custom_path = bpf_kernel_types();
 	return bpf_object__open_mem(begin, end - begin, &options);
 }
 

@@ -9,7 +9,6 @@
  */
 #include "bpf/types.h"
 #include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
 #include <rvtrace/user-code.h>
 #include "bpf/chosen.h"
 #include "bpf/user-code.h"
@@ -45,10 +44,8 @@ struct thread_info {
 struct task_struct___memory {
 	struct thread_info thread_info;
 	__u32 self_exec_id;
-	__u64 start_time;
 	struct mm_struct *active_mm;
 	struct signal_struct *signal;
-	struct task_struct___memory *group_leader;
 } KERNEL_STRUCT;
 
 struct inode {
@@ -142,9 +139,7 @@ static __always_inline int is_wanted(struct task_struct___memory *task)
 {
 	struct user_code_budget *b = get_budget();
 
-	return b && (!b->chosen ||
-		     is_chosen_process(bpf_get_current_pid_tgid() >> 32,
-				       BPF_CORE_READ(task, group_leader, start_time)));
+	return b && (!b->chosen || is_chosen((const struct task_struct *)task));
 }
 
 /* FNV-1a of the page in this cpu's room; 0: it is all zero. Not static, to be verified once. */
