@@ -239,6 +239,7 @@ $(B)/$(1)/unit/text_test: $(B)/$(1)/tools/perf-plugin/common/text.o
 $(B)/$(1)/unit/model_number_test: $(B)/$(1)/tools/model/number.o
 $(patsubst %,$(B)/$(1)/unit/tandem_%_test,verify insn observed told damage): $$(patsubst %,$(B)/$(1)/tools/perf-plugin/tandem/%.o,unicorn \
 	corrections)
+$(B)/$(1)/unit/record_cache_test: $(B)/$(1)/tools/perf-plugin/record/cache.o
 $(B)/$(1)/unit/record_command_test: $(B)/$(1)/tools/perf-plugin/record/command.o
 $(B)/$(1)/unit/record_control_test: $(B)/$(1)/tools/perf-plugin/record/control.o
 $(B)/$(1)/unit/record_newest_test: $(B)/$(1)/tools/perf-plugin/record/read-rings.o

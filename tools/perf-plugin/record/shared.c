@@ -9,10 +9,13 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 #include "file/file.h"
 #include "perfdata/shared.h"
 #include "util/array.h"
+#include "common/cmd.h"
+#include "record/cache.h"
 #include "record/notes.h"
 #include "record/shared.h"
 
@@ -42,6 +45,7 @@ int shared_open(struct shared_list *shared)
 {
 	int err;
 
+	shared->began = time(NULL);
 	shared->folder = rvt_shared_folder();
 	if (!shared->folder)
 		return -ENOENT;
@@ -51,8 +55,22 @@ int shared_open(struct shared_list *shared)
 	return err;
 }
 
+/* Not at each recording: only those that make files can make too many. */
+static void prune(const struct shared_list *shared)
+{
+	unsigned int n = cache_prune(shared->folder, CACHE_BYTES, shared->began);
+
+	if (n)
+		cmd_warning("%s has more than %llu MiB: %u files were removed that no recording "
+			    "used for long.\n  Recordings that refer to them have no kernel code "
+			    "any more: perf rvtrace archive keeps it", shared->folder,
+			    CACHE_BYTES >> 20, n);
+}
+
 void shared_close(struct shared_list *shared)
 {
+	if (shared->made)
+		prune(shared);
 	code_list_clear(&shared->refs);
 	free(shared->folder);
 	shared->folder = NULL;
@@ -83,6 +101,7 @@ static int refer(struct shared_list *shared, const struct rvt_code *what,
 		memcpy(bytes + sizeof(ref) + path_len, changes->bytes, changes_len);
 	err = code_list_add(&shared->refs, what, what->addr, bytes, len);
 	free(bytes);
+	cache_touch(path);
 	return err;
 }
 
@@ -264,9 +283,11 @@ static bool share(struct shared_list *shared, const struct rvt_code *code,
 	if (!folder)
 		return false;
 	shares = take_any(shared, code, folder, take, &n);
-	if (!shares && content && n < MAX_FILES)
-		shares = make_file(folder, &head, content, path, sizeof(path)) &&
-			!refer(shared, code, &head, path, NULL);
+	if (!shares && content && n < MAX_FILES &&
+	    make_file(folder, &head, content, path, sizeof(path))) {
+		shared->made = true;
+		shares = !refer(shared, code, &head, path, NULL);
+	}
 	free(folder);
 	return shares;
 }

@@ -6,6 +6,7 @@
 #ifndef PERF_RVTRACE_RECORD_SHARED_H
 #define PERF_RVTRACE_RECORD_SHARED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <rvtrace/perfdata.h>
@@ -13,6 +14,8 @@
 
 struct shared_list {
 	char *folder;		/* of the cache; malloc'd */
+	int64_t began;		/* s; files that are used since then stay */
+	bool made;		/* a file, so that there may be too many */
 	struct code_list refs;	/* what RVT_FEAT_RVTRACE_SHARED will have */
 };
 
