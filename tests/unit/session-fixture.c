@@ -93,6 +93,17 @@ void put_life(struct fixture *f, uint32_t type, int32_t pid, int32_t parent, uin
 	put_record(f, &head.header, sizeof(head), NULL, &trailer);
 }
 
+void put_start(struct fixture *f, int cpu, int32_t pid, uint64_t time)
+{
+	struct {
+		struct perf_event_header header;
+		int32_t pid, tid;
+	} head = { { PERF_RECORD_ITRACE_START, 0, 0 }, pid, pid };
+	const struct trailer trailer = { pid, pid, time, cpu, 0, TRACE_ID };
+
+	put_record(f, &head.header, sizeof(head), NULL, &trailer);
+}
+
 static void put_switch_record(struct fixture *f, int cpu, int32_t pid, uint64_t time, uint16_t misc)
 {
 	struct perf_event_header head = { PERF_RECORD_SWITCH, misc, 0 };

@@ -113,6 +113,8 @@ void put_comm(struct fixture *f, int32_t pid, uint64_t time, bool exec, const ch
 void put_mmap(struct fixture *f, int32_t pid, uint64_t time, const char *path);
 /* @type: PERF_RECORD_FORK of @parent, or PERF_RECORD_EXIT. */
 void put_life(struct fixture *f, uint32_t type, int32_t pid, int32_t parent, uint64_t time);
+/* The event that traces @pid on @cpu begins. */
+void put_start(struct fixture *f, int cpu, int32_t pid, uint64_t time);
 void put_switch(struct fixture *f, int cpu, int32_t pid, uint64_t time);
 void put_switch_out(struct fixture *f, int cpu, int32_t pid, uint64_t time);
 void put_switch_sample(struct fixture *f, int cpu, int32_t prev, int32_t next, uint64_t time,

@@ -107,11 +107,60 @@ static void by_records(void **state)
 	check_times(state, false);
 }
 
+#define BEGAN (50000 * TICK_NS)	/* on cpu 0; on cpu 1 tracing began long before */
+#define LONG 100000		/* ticks that the first record lasts */
+
+/*
+ * A record, of what ran from BEGAN to BEGAN + LONG ticks; that it began there the event says, or
+ * the switch to the task.
+ */
+static void check_first(struct fixture *f, bool by_switch)
+{
+	struct seen seen = { .begin = { BEGAN } };
+
+	begin_recording(f, false, true);
+	put_start(f, 1, 20, TICK_NS);
+	put_mmap(f, 10, BEGAN - 1, f->programs[0]);
+	if (by_switch)
+		put_switch(f, 0, 10, BEGAN);
+	else
+		put_start(f, 0, 10, BEGAN);
+	put_switch(f, 0, 10, BEGAN + LONG * TICK_NS / 2);
+	run_steps(f, 0, 10, 0, STEPS);
+	f->ticks = BEGAN / TICK_NS + LONG;
+	put_aux(f, 0, 10, 0);
+	for (int i = 1; i <= PIECES; i++)
+		seen.begin[i] = BEGAN + i * LONG * TICK_NS / PIECES;
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+	read_times(f, &seen);
+	assert_int_equal(seen.insns, f->cpus[0].expected.n);
+	assert_true(seen.first >= BEGAN);
+	assert_true(seen.last <= seen.begin[PIECES]);
+	for (int i = 0; i < PIECES; i++)
+		assert_in_range(seen.of_piece[i], 7 * seen.insns / PIECES / 10,
+				13 * seen.insns / PIECES / 10);
+}
+
+static void first_record_by_event(void **state)
+{
+	check_first(*state, false);
+}
+
+static void first_record_by_switch(void **state)
+{
+	check_first(*state, true);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(by_stamps, session_setup, session_teardown),
 		cmocka_unit_test_setup_teardown(by_records, session_setup, session_teardown),
+		cmocka_unit_test_setup_teardown(first_record_by_event, session_setup,
+						session_teardown),
+		cmocka_unit_test_setup_teardown(first_record_by_switch, session_setup,
+						session_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -301,12 +301,12 @@ static int flush(struct buffer *buffer)
 
 /*
  * Where the trace has no time stamps: bytes of a record are as old as their share of the time since
- * the record before.
+ * the record before, or of the first since the buffer's trace began.
  */
 static int stamp_bytes(struct buffer *buffer)
 {
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
-	uint64_t from = buffer->record ? aux[-1].time : buffer->session->started;
+	uint64_t from = buffer->record ? aux[-1].time : buffer->started;
 	struct rvt_clock_span span = { .from = from ? from : aux->time, .to = aux->time,
 				       .insns = aux->size };
 	int err = 0;

@@ -722,7 +722,9 @@ int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux)
 	if (!hart->base.time_exact)
 		hart->base.time = aux->time;
 	rvt_owner_record(&rules, &hart->base.context);
-	if (!hart->timed && before < aux->time)
+	if (!hart->timed && !hart->buffer->record && hart->buffer->started)
+		err = rvt_hart_stamp(hart, hart->buffer->started);
+	if (!err && !hart->timed && before < aux->time)
 		err = hart_move(hart, before);
 	if (!hart->timed && err >= 0) {
 		exec = rvt_cursor_next_exec(hart->cursor, aux->tid, aux->cpu, aux->time);

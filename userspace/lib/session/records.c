@@ -231,11 +231,13 @@ static bool is_of_trace(const struct rvt_session *session, const struct rvt_perf
 	       record->event->attr.type == session->pmu_type;
 }
 
-static void note_start(struct rvt_session *session, const struct rvt_perfdata_record *record)
+static int note_start(struct rvt_session *session, const struct rvt_perfdata_record *record)
 {
-	if (is_of_trace(session, record) && record->time_valid &&
-	    (!session->started || record->time < session->started))
+	if (!is_of_trace(session, record))
+		return 0;
+	if (record->time_valid && (!session->started || record->time < session->started))
 		session->started = record->time;
+	return rvt_session_note_start(session, record);
 }
 
 bool rvt_session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,
@@ -478,17 +480,21 @@ int rvt_session_read_sideband(struct rvt_session *session, const struct rvt_perf
 static int read_one(struct rvt_session *session, struct pending *pending,
 		    const struct rvt_perfdata_record *record, char **error)
 {
+	int err = 0;
+
 	switch (record->type) {
 	case RVT_RECORD_AUXTRACE:
 		return add_chunk(session, record);
 	case PERF_RECORD_AUX:
 		return add_record(session, pending, record);
 	case PERF_RECORD_ITRACE_START:
-		note_start(session, record);
-		return rvt_session_read_sideband(session, record, error);
-	default:
-		return rvt_session_read_sideband(session, record, error);
+		err = note_start(session, record);
+		break;
+	case PERF_RECORD_SWITCH:
+		err = rvt_session_note_start(session, record);
+		break;
 	}
+	return err ? err : rvt_session_read_sideband(session, record, error);
 }
 
 static void set_clock(struct rvt_session *session)
@@ -520,8 +526,13 @@ int rvt_session_read_records(struct rvt_session *session, char **error)
 	}
 	if (!err)
 		err = give_to_buffers(session, &pending);
-	for (size_t i = 0; i < session->n_buffers && !err; i++)
-		err = sort_buffer(&session->buffers[i]);
+	for (size_t i = 0; i < session->n_buffers && !err; i++) {
+		struct buffer *buffer = &session->buffers[i];
+
+		buffer->started = rvt_session_started(session, buffer->cpu, buffer->tid);
+		err = sort_buffer(buffer);
+	}
+	rvt_session_forget_starts(session);
 	set_clock(session);
 	if (!err)
 		err = rvt_sideband_sort(session->sideband);

@@ -125,6 +125,7 @@ struct buffer {
 	unsigned int number;
 	uint32_t idx;
 	int32_t cpu, tid;
+	uint64_t started;	/* nothing in it is older, ns; 0: not said */
 	struct chunk *chunks;
 	size_t n_chunks;
 	struct rvt_aux *records;
@@ -190,6 +191,7 @@ struct rvt_session {
 	bool bad_code;		/* the copy of code that is in no file cannot be unpacked */
 	bool by_task;		/* only chosen tasks were traced */
 	uint64_t started;	/* when the first event was, ns; 0: not said */
+	void *starts;		/* tsearch() of struct rvt_start (started.c) */
 	struct rvt_record_time_conv time_conv;
 	bool has_time_conv;
 	struct buffer *buffers;
@@ -258,6 +260,18 @@ int rvt_buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux);
 struct buffer *rvt_session_aux_buffer(struct rvt_session *session, const struct rvt_aux *aux);
 /* Frees what finds buffers. */
 void rvt_session_forget_buffers(struct rvt_session *session);
+
+/*
+ * started.c
+ *
+ * rvt_session_note_start - PERF_RECORD_ITRACE_START of an event that traces, or a switch of a task
+ * that is traced. 0 or -ENOMEM.
+ * rvt_session_started - when the trace of @cpu, or of thread @tid if that is negative, began, by
+ * all that was noted: its first event, else the first such switch, else what began first of all.
+ */
+int rvt_session_note_start(struct rvt_session *session, const struct rvt_perfdata_record *record);
+uint64_t rvt_session_started(const struct rvt_session *session, int32_t cpu, int32_t tid);
+void rvt_session_forget_starts(struct rvt_session *session);
 
 /*
  * hart.c: each that returns an int returns 0 or -errno, or what a call-back returned. NULL: out of
