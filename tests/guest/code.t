@@ -33,6 +33,13 @@ guest main testing '' '
 	perf-rvtrace record -v -o all.data -e rvtrace//u -- made-code ./plugin.so toggled flushed \
 		fenced memfd loaded deleted patched forked huge 2> messages || exit 2
 	perf-rvtrace record --copy-code=never -o never.data -e rvtrace//u -- made-code ./plugin.so toggled || exit 3
+	mkdir /tmp/huge && echo 4 > /proc/sys/vm/nr_hugepages && mount -t hugetlbfs none /tmp/huge || exit 5
+	perf-rvtrace record -o pages.data -e rvtrace//u -- made-code ./plugin.so hugetlb hugefile || exit 6
+	perf-rvtrace record -m 4M, -o large.data -e rvtrace//u -- made-code ./plugin.so retext 2> large || exit 7
+	sysctl -q -w net.core.bpf_jit_enable=1
+	perf-rvtrace record -o full.data -e rvtrace//u -- made-code ./plugin.so retext 2> full || exit 8
+	perf-rvtrace record -m 4M, -o text.data -e rvtrace//u -- made-code ./plugin.so retext || exit 9
+	sysctl -q -w net.core.bpf_jit_enable=0
 	perf-rvtrace record --copy-code=8K -o little.data -e rvtrace//u -- made-code ./plugin.so \
 		flushed toggled 2> little || exit 4'
 ok $? "code that is in no file was recorded"
@@ -53,6 +60,17 @@ fi
 check "that it is copied is said" grep -q 'in no file is copied by BPF programs' "$dir/share/messages"
 decoded all
 check "with copies all was decoded, and is what was executed" all_of all 150000
+decoded pages
+check "memory of the pool of huge pages, and files there" all_of pages 10000
+decoded text
+check "text that a program moves to huge pages" all_of text 10000
+check "more than a kernel copies that does not compile: says so" grep -q 'more than 128 KiB of code' "$dir/share/large"
+check "more than the buffers have room for: says so" grep -q 'huge pages: try -m 8M,' "$dir/share/full"
+for name in large full; do
+	decoded $name
+	check "$name: what was decoded is what was executed" \
+		sh -c "'$HOST/rvt-truth-diff' --lossy --min 10000 '$dir/truth' <'$dir/$name.pc'"
+done
 decoded little
 check "a limit: says so" grep -q 'not all code of programs .* --copy-code=SIZE' "$dir/share/little"
 [ "$(gaps little)" -ge 1 ]

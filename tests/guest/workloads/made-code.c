@@ -10,7 +10,10 @@
  *	deleted		a copy of PLUGIN, whose file is gone before its function is called
  *	patched		a function of this program, which writes its own text
  *	forked		a child runs what its parent has made
- *	huge		anonymous memory of 2 MiB in huge pages, as programs move their text there
+ *	huge		anonymous memory of 2 MiB in huge pages
+ *	retext		2 MiB of this program's text, which go into huge pages where they are
+ *	hugetlb		memory of the pool of huge pages, without a file
+ *	hugefile	a file of the file system for huge pages, in /tmp/huge
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -252,13 +255,90 @@ static void huge(void)
 	run(aligned + 8192);
 }
 
+/* All of it is code, so that no page is zero; what runs is in the middle. */
+extern char huge_text[];
+void huge_loop(unsigned long n);
+__asm__(
+	".pushsection .text.huge, \"ax\"\n"
+	"	.balign 0x200000\n"
+	"	.globl huge_text, huge_loop\n"
+	"huge_text:\n"
+	"	.fill 0x40000, 4, 0x13\n"
+	"	.type huge_loop, @function\n"
+	"huge_loop:\n"
+	"	addi a0, a0, -1\n"
+	"	bnez a0, huge_loop\n"
+	"	ret\n"
+	"	.balign 0x200000\n"
+	"	.popsection\n");
+
+/* As iodlr does, and what took it over. */
+static void retext(void)
+{
+	char *text = huge_text;
+	char *copy = mmap(NULL, HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			  -1, 0);
+
+	huge_loop(ROUNDS);
+	memcpy(copy, text, HUGE_BYTES);
+	if (mmap(text, HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+		 -1, 0) != text) {
+		perror("mmap");
+		exit(1);
+	}
+	madvise(text, HUGE_BYTES, MADV_HUGEPAGE);
+	memcpy(text, copy, HUGE_BYTES);
+	munmap(copy, HUGE_BYTES);
+	mprotect(text, HUGE_BYTES, PROT_READ | PROT_EXEC);
+	fence();
+	huge_loop(ROUNDS);
+}
+
+static void write_huge(char *p, unsigned int n)
+{
+	if (p == MAP_FAILED) {
+		perror("mmap of huge pages");
+		exit(1);
+	}
+	write_code((uint32_t *)(p + 4096), n);
+}
+
+static void hugetlb(void)
+{
+	char *p = mmap(NULL, HUGE_BYTES, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+	write_huge(p, 15);
+	mprotect(p, HUGE_BYTES, PROT_READ | PROT_EXEC);
+	fence();
+	run(p + 4096);
+}
+
+static void hugefile(void)
+{
+	int fd = open("/tmp/huge/text", O_RDWR | O_CREAT, 0755);
+	char *p;
+
+	if (fd < 0 || ftruncate(fd, HUGE_BYTES)) {
+		perror("/tmp/huge/text");
+		exit(1);
+	}
+	p = mmap(NULL, HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	write_huge(p, 17);
+	munmap(p, HUGE_BYTES);
+	p = mmap(NULL, HUGE_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
+	close(fd);
+	fence();
+	run(p + 4096);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } ways[] = {
 	{ "toggled", toggled }, { "flushed", flushed }, { "fenced", fenced }, { "memfd", memfd },
 	{ "loaded", loaded }, { "deleted", deleted }, { "patched", patched }, { "forked", forked },
-	{ "huge", huge },
+	{ "huge", huge }, { "retext", retext }, { "hugetlb", hugetlb }, { "hugefile", hugefile },
 };
 
 int main(int argc, char **argv)

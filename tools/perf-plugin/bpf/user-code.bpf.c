@@ -22,6 +22,7 @@
 
 #define VM_WRITE 2
 #define VM_EXEC 4
+#define VM_HUGETLB 0x400000
 
 #define NR_MPROTECT 226
 #define NR_PKEY_MPROTECT 288
@@ -167,7 +168,7 @@ __attribute__((noinline)) __u64 sum_of_page(void)
  * Of a page that was copied before, as it is, only that is told; else its sum is kept. There is no
  * code in zeroes. Returns how many bytes were written.
  */
-static __u64 put_page(struct pt_regs *ctx, struct room *room)
+static __u64 put_page(struct pt_regs *ctx, struct room *room, struct user_code_budget *b)
 {
 	const struct task_struct___memory *task = CURRENT(ctx);
 	struct page_key key = { room->head.addr, room->head.pid,
@@ -181,8 +182,10 @@ static __u64 put_page(struct pt_regs *ctx, struct room *room)
 		bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, room, sizeof(room->head));
 		return 0;
 	}
-	if (bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, room, sizeof(*room)))
+	if (bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, room, sizeof(*room))) {
+		b->refused |= USER_CODE_FULL;
 		return 0;
+	}
 	if (room->head.kind == RVT_USER_CODE_COMES)
 		bpf_map_update_elem(&copied, &key, &sum, 0);
 	return PAGE;
@@ -220,7 +223,7 @@ static void copy_part(struct pt_regs *ctx, const struct job *job, __u64 addr, __
 	    bpf_probe_read_user(room->bytes, len, (void *)addr))
 		return;
 	if (b->used + len > b->limit) {
-		b->refused = 1;
+		b->refused |= USER_CODE_LIMIT;
 		return;
 	}
 	room->head.kind = job->kind;
@@ -229,7 +232,7 @@ static void copy_part(struct pt_regs *ctx, const struct job *job, __u64 addr, __
 	room->head.pid = bpf_get_current_pid_tgid() >> 32;
 	room->head.flags = job->flags;
 	if (len == PAGE)
-		len = put_page(ctx, room);
+		len = put_page(ctx, room, b);
 	else
 		bpf_perf_event_output(ctx, &events, BPF_F_CURRENT_CPU, room,
 				      sizeof(room->head) + len);
@@ -289,7 +292,7 @@ int copy_ranges(struct pt_regs *ctx)
 			;
 	at = c.job->at;
 	if (at < c.job->n && at < MAX_AREAS && c.job->addr[at] < c.job->end[at])
-		b->refused = 1;
+		b->refused |= USER_CODE_LARGE;
 	return 0;
 }
 
@@ -310,10 +313,14 @@ static __always_inline void copy_range(struct pt_regs *ctx, __u32 kind, __u32 fl
 	bpf_tail_call(ctx, &copiers, 0);
 }
 
-/* No path leads to it any more, as never to a memfd. */
-static __always_inline int is_nameless(struct file *file)
+/*
+ * No path leads to it any more, as never to a memfd; or its path is one of the file system for huge
+ * pages, which are gone when the machine starts anew.
+ */
+static __always_inline int is_nameless(struct vm_area_struct *vma, struct file *file)
 {
-	return !BPF_CORE_READ(file, f_inode, i_nlink);
+	return BPF_CORE_READ(vma, vm_flags) & VM_HUGETLB ||
+	       !BPF_CORE_READ(file, f_inode, i_nlink);
 }
 
 /* ---- mapped executable ---- */
@@ -369,7 +376,7 @@ int maps(struct pt_regs *ctx)
 	if (!file && flags & VM_WRITE)
 		keep_writable(start, end);
 	/* of what was never written there are no pages yet, or they are those of the file */
-	if (!BPF_CORE_READ(vma, anon_vma) && !(file && is_nameless(file)))
+	if (!BPF_CORE_READ(vma, anon_vma) && !(file && is_nameless(vma, file)))
 		return 0;
 	clip_to_call(CURRENT(ctx), &start, &end);
 	copy_range(ctx, RVT_USER_CODE_COMES, RVT_USER_CODE_MAPS, start, end);
@@ -400,8 +407,8 @@ int unmaps(struct pt_regs *ctx)
 	struct file *file = BPF_CORE_READ(vma, vm_file);
 
 	if (!file || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC) ||
-	    BPF_CORE_READ(task, active_mm) != BPF_CORE_READ(vma, vm_mm) || !is_nameless(file) ||
-	    !is_wanted(task))
+	    BPF_CORE_READ(task, active_mm) != BPF_CORE_READ(vma, vm_mm) ||
+	    !is_nameless(vma, file) || !is_wanted(task))
 		return 0;
 	copy_range(ctx, RVT_USER_CODE_STAYED, 0, BPF_CORE_READ(vma, vm_start),
 		   BPF_CORE_READ(vma, vm_end));

@@ -3,11 +3,16 @@
 #ifndef PERF_RVTRACE_BPF_USER_CODE_H
 #define PERF_RVTRACE_BPF_USER_CODE_H
 
+/* Why something was not copied, bits: */
+#define USER_CODE_LIMIT 1u	/* there was more than .limit */
+#define USER_CODE_LARGE 2u	/* a mapping had more than is copied at once */
+#define USER_CODE_FULL 4u	/* there was no room in the buffers */
+
 /* The only element of the map "budget". */
 struct user_code_budget {
 	unsigned long long limit, used;	/* bytes of code */
 	unsigned int chosen;		/* not 0: of chosen processes only */
-	unsigned int refused;		/* not 0: there was more than .limit */
+	unsigned int refused;		/* USER_CODE_*; 0: all was copied */
 };
 
 #endif

@@ -146,7 +146,7 @@ static int parse_buffers(struct record_options *options, const char *text)
 		if (!options->data_bytes)
 			goto invalid;
 	}
-	if (text[len]) {
+	if (text[len] && text[len + 1]) {
 		options->aux_bytes = parse_size(text + len + 1, strlen(text + len + 1));
 		if (!options->aux_bytes)
 			goto invalid;

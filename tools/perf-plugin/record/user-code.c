@@ -89,9 +89,20 @@ void record_end_user_code(struct recorder *rec)
 	if (map < 0 || bpf_map_lookup_elem(map, &first, &budget))
 		return;
 	cmd_info("%llu bytes of code of programs were copied", budget.used);
-	if (budget.refused)
+	if (budget.refused & USER_CODE_LIMIT)
 		cmd_warning("not all code of programs that is in no file was copied, but %llu "
 			    "bytes of it: --copy-code=SIZE\n  sets how much may be", budget.used);
+	if (budget.refused & USER_CODE_FULL)
+		cmd_warning("the buffers had no room for all code of programs that came at once, "
+			    "like text that is moved to\n  huge pages: try -m 8M,");
+	if (budget.refused & USER_CODE_LARGE && bpf_is_compiled())
+		cmd_warning("of mappings with more than 4 MiB of code that is in no file the rest "
+			    "was not copied: run the program\n  without moving its text to huge "
+			    "pages");
+	else if (budget.refused & USER_CODE_LARGE)
+		cmd_warning("of mappings with more than 128 KiB of code that is in no file the "
+			    "rest was not copied, for the kernel\n  compiles no BPF programs. "
+			    "Before the next recording:\n  sysctl -w net.core.bpf_jit_enable=1");
 }
 #else
 static const char *load_or_say_why(struct recorder *rec)
