@@ -115,7 +115,10 @@ struct rvt_perfdata_record {
 	 */
 	const uint8_t *raw;
 	size_t raw_len;
-	/* AUXTRACE: AUX data present in the file; shorter than the record says if truncated */
+	/*
+	 * AUXTRACE: AUX data present in the file; shorter than the record says if truncated. SAMPLE
+	 * with PERF_SAMPLE_AUX: its trace; NULL: there is none, or as for .raw.
+	 */
 	const uint8_t *aux;
 	size_t aux_len;
 };

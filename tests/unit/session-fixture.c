@@ -222,6 +222,30 @@ void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags)
 	put_bytes(f, n, pid, flags);
 }
 
+void put_sample(struct fixture *f, int n, int32_t pid, size_t zeroes, const uint8_t *bytes,
+		size_t len)
+{
+	static const uint8_t padding[8192];
+	struct {
+		struct perf_event_header header;
+		uint64_t id;
+		int32_t pid, tid;
+		uint64_t time;
+		uint32_t cpu, reserved;
+		uint64_t period;
+		uint32_t raw_len, raw;
+		uint64_t aux_len;
+	} head = { { PERF_RECORD_SAMPLE, 0, 0 }, SAMPLE_ID, pid, pid, f->ticks * TICK_NS, n, 0,
+		   1, 4, 0, zeroes + len };
+
+	head.header.size = sizeof(head) + zeroes + len;
+	assert_int_equal(head.header.size % 8, 0);
+	assert_true(zeroes <= sizeof(padding) && head.header.size == sizeof(head) + zeroes + len);
+	assert_int_equal(rvt_perfdata_write(f->writer, &head, sizeof(head)), 0);
+	assert_int_equal(rvt_perfdata_write(f->writer, padding, zeroes), 0);
+	assert_int_equal(rvt_perfdata_write(f->writer, bytes, len), 0);
+}
+
 void put_hw_id(struct fixture *f, int n, uint64_t hw_id)
 {
 	struct {
@@ -436,6 +460,7 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) }, .time_shift = 10,
 		.time_mult = TICK_NS << 10, .cap_user_time_zero = 1 };
 	const uint64_t trace_id = TRACE_ID, side_id = SIDE_ID, switch_id = SWITCH_ID;
+	const uint64_t sample_id = SAMPLE_ID;
 	char meta[4096] = "rvtrace 1\npmu_type = 77\n", framing[64] = "";
 
 	sprintf(meta + strlen(meta), "target = %s\n%s", f->by_task ? "task" : "system",
@@ -465,6 +490,8 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 	attr.sample_type |= PERF_SAMPLE_RAW;
 	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, RVT_SWITCH_EVENT, &switch_id, 1),
 			 0);
+	attr.sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_AUX;
+	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "cpu-clock", &sample_id, 1), 0);
 	assert_int_equal(rvt_perfdata_begin(f->writer, meta), 0);
 	if (timed)
 		assert_int_equal(rvt_perfdata_write(f->writer, &conv, sizeof(conv)), 0);

@@ -29,6 +29,7 @@
 #define TRACE_ID 1
 #define SIDE_ID 2
 #define SWITCH_ID 3
+#define SAMPLE_ID 4
 #define FRAME_ID 0x10
 
 struct step {
@@ -144,6 +145,12 @@ void run_together(struct fixture *f, int sink, const int32_t pids[CPUS], int pro
  * when the record ends.
  */
 void put_aux(struct fixture *f, int n, int32_t pid, uint64_t flags);
+/*
+ * A sample on cpu @n while @pid runs, with the @len bytes at @bytes as its trace, and @zeroes
+ * before them.
+ */
+void put_sample(struct fixture *f, int n, int32_t pid, size_t zeroes, const uint8_t *bytes,
+		size_t len);
 /* The driver names whose trace the next record of cpu @n has, if that is late; 0: none. */
 void put_thread(struct fixture *f, int n, int32_t tid);
 

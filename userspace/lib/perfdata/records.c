@@ -85,23 +85,58 @@ static void parse_trailer(const struct rvt_perfdata *file, struct rvt_perfdata_r
 		record->event = event;
 }
 
-/* @pos: where the fields @type of a sample begin, which are behind its cpu. */
-static void parse_raw(uint64_t type, struct rvt_perfdata_record *record, size_t pos)
+/* Behind raw data, a word each. */
+#define WORDS_BEHIND (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT | PERF_SAMPLE_DATA_SRC | \
+		      PERF_SAMPLE_TRANSACTION | PERF_SAMPLE_PHYS_ADDR | PERF_SAMPLE_CGROUP | \
+		      PERF_SAMPLE_DATA_PAGE_SIZE | PERF_SAMPLE_CODE_PAGE_SIZE)
+
+/* Returns where what follows begins; 0: it is longer than the record. */
+static size_t parse_raw(struct rvt_perfdata_record *record, size_t pos)
 {
 	size_t size = record->header->size;
 	uint32_t len;
 
-	if ((type & ~(uint64_t)PERF_SAMPLE_PERIOD) != PERF_SAMPLE_RAW)
-		return;
-	pos += type & PERF_SAMPLE_PERIOD ? 8 : 0;
 	if (pos + sizeof(len) > size)
-		return;
+		return 0;
 	memcpy(&len, (const uint8_t *)record->header + pos, sizeof(len));
 	pos += sizeof(len);
 	if (len > size - pos)
-		return;
+		return 0;
 	record->raw = (const uint8_t *)record->header + pos;
 	record->raw_len = len;
+	return pos + len;
+}
+
+static void parse_aux(struct rvt_perfdata_record *record, size_t pos)
+{
+	size_t size = record->header->size;
+	uint64_t len;
+
+	if (pos % 8 || pos + sizeof(len) > size)
+		return;
+	len = word_at(record->header, pos);
+	pos += sizeof(len);
+	if (len > size - pos)
+		return;
+	record->aux = (const uint8_t *)record->header + pos;
+	record->aux_len = len;
+}
+
+/* @pos: where the fields @type of a sample begin, which are behind its cpu. */
+static void parse_rest(uint64_t type, struct rvt_perfdata_record *record, size_t pos)
+{
+	uint64_t known = PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW;
+
+	if (type & PERF_SAMPLE_AUX)
+		known |= WORDS_BEHIND | PERF_SAMPLE_AUX;
+	if (type & ~known)
+		return;
+	pos += type & PERF_SAMPLE_PERIOD ? 8 : 0;
+	if (type & PERF_SAMPLE_RAW)
+		pos = parse_raw(record, pos);
+	if (!pos || !(type & PERF_SAMPLE_AUX))
+		return;
+	parse_aux(record, pos + 8 * __builtin_popcountll(type & WORDS_BEHIND));
 }
 
 /* The fixed fields at the beginning of a PERF_RECORD_SAMPLE. */
@@ -145,7 +180,7 @@ static void parse_sample(const struct rvt_perfdata *file, struct rvt_perfdata_re
 		set_cpu(record, word_at(record->header, pos));
 		pos += 8;
 	}
-	parse_raw(event->attr.sample_type & ~type, record, pos);
+	parse_rest(event->attr.sample_type & ~type, record, pos);
 }
 
 /* ---- damage ---- */

@@ -13,121 +13,10 @@
 
 #define FOREIGN_HW_ID_ATID 0xff
 
-static int compare_ints(int64_t a, int64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-static int compare_buffers(const void *a, const void *b)
-{
-	const struct buffer_key *x = a, *y = b;
-	int order = compare_ints(x->cpu, y->cpu);
-
-	if (!order)
-		order = compare_ints(x->tid, y->tid);
-	return order ? order : compare_ints(x->idx, y->idx);
-}
-
-/* AUX records do not tell a buffer's number: they are of a cpu, or of a thread. */
-static int compare_owners(const void *a, const void *b)
-{
-	const struct buffer_key *x = a, *y = b;
-	int order = compare_ints(x->cpu < 0 ? -1 : x->cpu, y->cpu < 0 ? -1 : y->cpu);
-
-	return order || x->cpu >= 0 ? order : compare_ints(x->tid, y->tid);
-}
-
-static struct buffer *find_buffer(struct rvt_session *session, void *const *tree,
-				  const struct buffer_key *key,
-				  int (*compare)(const void *, const void *))
-{
-	struct buffer_key *const *found = tfind(key, tree, compare);
-
-	return found ? &session->buffers[(*found)->number] : NULL;
-}
-
-struct buffer *rvt_session_buffer(struct rvt_session *session,
-				  const struct rvt_record_auxtrace *aux)
-{
-	const struct buffer_key key = { .cpu = aux->cpu, .tid = aux->tid, .idx = aux->idx };
-
-	return find_buffer(session, &session->buffer_tree, &key, compare_buffers);
-}
-
-/* The first buffer of a cpu or thread is the one that its AUX records are of. */
-struct buffer *rvt_session_aux_buffer(struct rvt_session *session, const struct rvt_aux *aux)
-{
-	const struct buffer_key cpu = { .cpu = aux->cpu };
-	const struct buffer_key thread = { .cpu = -1, .tid = aux->tid };
-	struct buffer *buffer = NULL;
-
-	/* not that of another cpu, whose buffer is behind the end of what there is of the file */
-	if (session->n_buffers == 1)
-		return aux->cpu < 0 || session->buffers->cpu < 0 ||
-		       aux->cpu == session->buffers->cpu ? session->buffers : NULL;
-	if (aux->cpu >= 0)
-		buffer = find_buffer(session, &session->owner_tree, &cpu, compare_owners);
-	return buffer ? buffer :
-	       find_buffer(session, &session->owner_tree, &thread, compare_owners);
-}
-
-static int add_key(struct rvt_session *session, const struct buffer *buffer)
-{
-	struct buffer_key *key = malloc(sizeof(*key));
-
-	if (!key)
-		return -ENOMEM;
-	*key = (struct buffer_key){ .cpu = buffer->cpu, .tid = buffer->tid, .idx = buffer->idx,
-				    .number = buffer->number };
-	if (!tsearch(key, &session->buffer_tree, compare_buffers)) {
-		free(key);
-		return -ENOMEM;
-	}
-	return tsearch(key, &session->owner_tree, compare_owners) ? 0 : -ENOMEM;
-}
-
-static void keep_key(void *key)
-{
-	(void)key;
-}
-
-void rvt_session_forget_buffers(struct rvt_session *session)
-{
-	tdestroy(session->owner_tree, keep_key);
-	tdestroy(session->buffer_tree, free);
-	session->owner_tree = NULL;
-	session->buffer_tree = NULL;
-}
-
-struct buffer *rvt_session_add_buffer(struct rvt_session *session,
-				      const struct rvt_record_auxtrace *aux)
-{
-	struct buffer *buffer;
-
-	if (array_grow(&session->buffers, session->n_buffers))
-		return NULL;
-	buffer = &session->buffers[session->n_buffers];
-	*buffer = (struct buffer){
-		.session = session, .decode = &session->decode, .stats = &session->stats,
-		.number = session->n_buffers, .idx = aux->idx,
-		.cpu = aux->cpu, .tid = aux->tid };
-	if (add_key(session, buffer))
-		return NULL;
-	session->n_buffers++;
-	return buffer;
-}
-
-static struct buffer *get_buffer(struct rvt_session *session, const struct rvt_record_auxtrace *aux)
-{
-	struct buffer *buffer = rvt_session_buffer(session, aux);
-
-	return buffer ? buffer : rvt_session_add_buffer(session, aux);
-}
-
 static int add_chunk(struct rvt_session *session, const struct rvt_perfdata_record *record)
 {
 	const struct rvt_record_auxtrace *aux = (const void *)record->header;
-	struct buffer *buffer = get_buffer(session, aux);
+	struct buffer *buffer = rvt_session_get_buffer(session, aux);
 
 	if (!buffer)
 		return -ENOMEM;
@@ -274,14 +163,6 @@ static int add_record(struct rvt_session *session, struct pending *pending,
 	return 0;
 }
 
-int rvt_buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux)
-{
-	if (array_grow(&buffer->records, buffer->n_records))
-		return -ENOMEM;
-	buffer->records[buffer->n_records++] = *aux;
-	return 0;
-}
-
 static int give_to_buffers(struct rvt_session *session, const struct pending *pending)
 {
 	int err = 0;
@@ -289,7 +170,8 @@ static int give_to_buffers(struct rvt_session *session, const struct pending *pe
 	for (size_t i = 0; i < pending->n && !err; i++) {
 		struct buffer *buffer = rvt_session_aux_buffer(session, &pending->records[i]);
 
-		if (buffer)
+		/* where trace is in samples they tell of what is in none */
+		if (buffer && !buffer->sampled)
 			err = rvt_buffer_add_record(buffer, &pending->records[i]);
 	}
 	return err;
@@ -493,6 +375,9 @@ static int read_one(struct rvt_session *session, struct pending *pending,
 	case PERF_RECORD_SWITCH:
 		err = rvt_session_note_start(session, record);
 		break;
+	case PERF_RECORD_SAMPLE:
+		err = record->aux ? rvt_session_add_aux_sample(session, record) : 0;
+		break;
 	}
 	return err ? err : rvt_session_read_sideband(session, record, error);
 }
@@ -541,7 +426,8 @@ int rvt_session_read_records(struct rvt_session *session, char **error)
 		err = rvt_session_check_encoders(session, error);
 	if (!err && !session->n_buffers)
 		err = rvt_session_fail(error, -ENODATA,
-				       "%s: it holds no trace (no AUXTRACE records)",
+				       "%s: it holds no trace (no AUXTRACE records, no samples "
+				       "with trace)",
 				       rvt_perfdata_path(session->file));
 	return err;
 }

@@ -133,6 +133,10 @@ struct buffer {
 	bool skipped;		/* it is in another share of the recording */
 	struct rvt_params expected;	/* of its slices: rvt_stream_expect() */
 	bool expects;			/* .expected holds */
+	/* aux-samples.c: the last sample's trace, where that ends; NULL: there is none */
+	const uint8_t *sampled;
+	size_t sampled_len;
+	uint64_t sampled_end;
 	/* live.c */
 	uint64_t received;	/* AUX data up to here has come */
 	bool running;		/* a task that is traced into it, since .switched; false: none */
@@ -244,22 +248,35 @@ const struct encoder *rvt_session_encoder(const struct rvt_session *session, int
 
 /* records.c */
 int rvt_session_read_records(struct rvt_session *session, char **error);
-struct buffer *rvt_session_buffer(struct rvt_session *session,
-				  const struct rvt_record_auxtrace *aux);
-/* A new one. NULL: out of memory. */
-struct buffer *rvt_session_add_buffer(struct rvt_session *session,
-				      const struct rvt_record_auxtrace *aux);
 /* Takes in what is no AUX data and no AUX record. 0 or -errno with *error. */
 int rvt_session_read_sideband(struct rvt_session *session, const struct rvt_perfdata_record *record,
 			      char **error);
 /* A PERF_RECORD_AUX of this session's trace, counted. False: it is none. */
 bool rvt_session_read_aux(struct rvt_session *session, const struct rvt_perfdata_record *record,
 			  struct rvt_aux *aux);
-int rvt_buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux);
-/* The buffer that has the trace of @aux; NULL: none. */
+
+/*
+ * buffers.c
+ *
+ * rvt_session_buffer - NULL: there is none like this yet.
+ * rvt_session_add_buffer - a new one. NULL: out of memory.
+ * rvt_session_get_buffer - a new one where there is none. NULL: out of memory.
+ * rvt_session_aux_buffer - the one that has the trace of @aux; NULL: none.
+ * rvt_session_forget_buffers - frees what finds buffers.
+ */
+struct buffer *rvt_session_buffer(struct rvt_session *session,
+				  const struct rvt_record_auxtrace *aux);
+struct buffer *rvt_session_add_buffer(struct rvt_session *session,
+				      const struct rvt_record_auxtrace *aux);
+struct buffer *rvt_session_get_buffer(struct rvt_session *session,
+				      const struct rvt_record_auxtrace *aux);
 struct buffer *rvt_session_aux_buffer(struct rvt_session *session, const struct rvt_aux *aux);
-/* Frees what finds buffers. */
+int rvt_buffer_add_record(struct buffer *buffer, const struct rvt_aux *aux);
 void rvt_session_forget_buffers(struct rvt_session *session);
+
+/* aux-samples.c: the trace in a sample, .aux. 0 or -ENOMEM. */
+int rvt_session_add_aux_sample(struct rvt_session *session,
+			       const struct rvt_perfdata_record *record);
 
 /*
  * started.c
