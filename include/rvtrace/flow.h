@@ -98,6 +98,8 @@ enum rvt_mark {
 	 * .detail: what.
 	 */
 	RVT_MARK_RECORDER,
+	/* The same, of a sample that has the trace before it. .detail: of which event */
+	RVT_MARK_SAMPLE,
 };
 
 #define RVT_MARK_LOST_DATA 0x02u

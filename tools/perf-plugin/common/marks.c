@@ -17,6 +17,7 @@ const char *mark_name(enum rvt_mark mark)
 	case RVT_MARK_CONTROL: return "control";
 	case RVT_MARK_LOST: return "lost";
 	case RVT_MARK_RECORDER: return "record-trigger";
+	case RVT_MARK_SAMPLE: return "sample";
 	}
 	return "mark";
 }
@@ -26,7 +27,7 @@ void mark_text(const struct rvt_event *event, char text[MARK_TEXT_SIZE])
 	size_t len = 0;
 
 	text[0] = 0;
-	if (event->mark == RVT_MARK_RECORDER)
+	if (event->mark == RVT_MARK_RECORDER || event->mark == RVT_MARK_SAMPLE)
 		snprintf(text, MARK_TEXT_SIZE, " %s", event->detail);
 	if (event->mark == RVT_MARK_USER)
 		len = snprintf(text, MARK_TEXT_SIZE, " tag 0x%" PRIx64, event->tag);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +13,33 @@
 struct mark {
 	uint64_t time, ip;
 	int32_t cpu;
+	enum rvt_mark what;	/* RVT_MARK_RECORDER, RVT_MARK_SAMPLE */
 	const char *spec;
-	bool told;
+};
+
+/* Those of .cpu before .next are told. */
+struct told_marks {
+	int32_t cpu;
+	size_t next;
 };
 
 struct trigger_marks {
 	struct mark *marks;	/* in the order of time */
-	size_t n;
+	size_t n, n_samples;
+	struct told_marks *told;
+	size_t n_told;
 	const struct rvt_session_sink *sink;
 };
 
 bool trigger_is_event(const struct rvt_perfdata_event *event)
 {
 	return !strncmp(event->name, TRIGGER_EVENT, strlen(TRIGGER_EVENT));
+}
+
+/* Whether the samples of @event have trace. */
+static bool has_trace(const struct rvt_perfdata_event *event)
+{
+	return event->attr.sample_type & PERF_SAMPLE_AUX;
 }
 
 static int compare_marks(const void *a, const void *b)
@@ -36,6 +51,7 @@ static int compare_marks(const void *a, const void *b)
 
 static int add(struct trigger_marks *marks, const struct rvt_perfdata_record *record)
 {
+	bool trigger = trigger_is_event(record->event);
 	const uint64_t *body = (const uint64_t *)(record->header + 1);
 
 	if (!record->time_valid || !record->cpu_valid || record->body_len < 2 * sizeof(*body) ||
@@ -46,7 +62,9 @@ static int add(struct trigger_marks *marks, const struct rvt_perfdata_record *re
 		return -ENOMEM;
 	marks->marks[marks->n++] = (struct mark){
 		.time = record->time, .ip = body[1], .cpu = record->cpu,
-		.spec = record->event->name + strlen(TRIGGER_EVENT) };
+		.what = trigger ? RVT_MARK_RECORDER : RVT_MARK_SAMPLE,
+		.spec = record->event->name + (trigger ? strlen(TRIGGER_EVENT) : 0) };
+	marks->n_samples += !trigger;
 	return 0;
 }
 
@@ -58,11 +76,13 @@ struct trigger_marks *trigger_marks_read(struct rvt_perfdata *file)
 	bool any = false;
 
 	for (size_t i = 0; i < rvt_perfdata_n_events(file); i++)
-		any |= trigger_is_event(rvt_perfdata_event(file, i));
+		any |= trigger_is_event(rvt_perfdata_event(file, i)) ||
+			has_trace(rvt_perfdata_event(file, i));
 	marks = any ? calloc(1, sizeof(*marks)) : NULL;
 	while (marks && rvt_perfdata_next(file, &pos, &record) > 0)
 		if (record.type == PERF_RECORD_SAMPLE && record.event &&
-		    trigger_is_event(record.event) && add(marks, &record))
+		    (trigger_is_event(record.event) || has_trace(record.event)) &&
+		    add(marks, &record))
 			break;
 	if (marks && marks->n)
 		qsort(marks->marks, marks->n, sizeof(*marks->marks), compare_marks);
@@ -74,24 +94,37 @@ void trigger_marks_free(struct trigger_marks *marks)
 	if (!marks)
 		return;
 	free(marks->marks);
+	free(marks->told);
 	free(marks);
+}
+
+/* NULL: no memory. */
+static struct told_marks *told_of(struct trigger_marks *marks, int32_t cpu)
+{
+	for (size_t i = 0; i < marks->n_told; i++)
+		if (marks->told[i].cpu == cpu)
+			return &marks->told[i];
+	if (array_grow(&marks->told, marks->n_told))
+		return NULL;
+	marks->told[marks->n_told] = (struct told_marks){ .cpu = cpu };
+	return &marks->told[marks->n_told++];
 }
 
 /* Those on the cpu of @hart up to @until. */
 static int tell(struct trigger_marks *marks, struct rvt_hart_flow *hart, uint64_t until)
 {
+	struct told_marks *told = told_of(marks, hart->cpu);
 	uint64_t time = hart->time;
-	int err = 0;
+	int err = told ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < marks->n && !err && marks->marks[i].time <= until; i++) {
-		struct mark *mark = &marks->marks[i];
+	while (!err && told->next < marks->n && marks->marks[told->next].time <= until) {
+		const struct mark *mark = &marks->marks[told->next++];
 		const struct rvt_event event = {
-			.type = RVT_EVENT_MARK, .mark = RVT_MARK_RECORDER, .pc = mark->ip,
+			.type = RVT_EVENT_MARK, .mark = mark->what, .pc = mark->ip,
 			.own_pc = true, .time = mark->time, .detail = mark->spec };
 
-		if (mark->told || mark->cpu != hart->cpu)
+		if (mark->cpu != hart->cpu)
 			continue;
-		mark->told = true;
 		hart->time = mark->time;
 		err = marks->sink->event(marks->sink->ctx, hart, &event);
 	}
@@ -153,8 +186,7 @@ void trigger_marks_sink(struct trigger_marks *marks, const struct rvt_session_si
 	*sink = *before;
 	if (!before->event)
 		return;
-	for (size_t i = 0; i < marks->n; i++)
-		marks->marks[i].told = false;
+	marks->n_told = 0;
 	marks->sink = before;
 	sink->ctx = marks;
 	sink->aux = take_aux;
@@ -167,14 +199,22 @@ void trigger_marks_sink(struct trigger_marks *marks, const struct rvt_session_si
 
 void trigger_marks_print(const struct trigger_marks *marks, FILE *out, const char *prefix)
 {
-	for (size_t i = 0; marks && i < marks->n && i < SHOWN_MARKS; i++) {
+	size_t n = marks ? marks->n - marks->n_samples : 0, shown = 0;
+
+	for (size_t i = 0; marks && i < marks->n && shown < SHOWN_MARKS; i++) {
 		const struct mark *mark = &marks->marks[i];
 
+		if (mark->what != RVT_MARK_RECORDER)
+			continue;
+		shown++;
 		fprintf(out, "%srecord --trigger ", prefix);
 		put_visible(out, mark->spec);
 		fprintf(out, " at %" PRIu64 ".%09" PRIu64 " s on cpu %d\n", mark->time / 1000000000,
 			mark->time % 1000000000, mark->cpu);
 	}
-	if (marks && marks->n > SHOWN_MARKS)
-		fprintf(out, "%s... and %zu times more\n", prefix, marks->n - SHOWN_MARKS);
+	if (n > shown)
+		fprintf(out, "%s... and %zu times more\n", prefix, n - shown);
+	if (marks && marks->n_samples)
+		fprintf(out, "%sthe trace is in %zu samples, each has what came before it\n",
+			prefix, marks->n_samples);
 }

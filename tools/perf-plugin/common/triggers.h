@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What `record --trigger` leaves in a recording: samples of events called TRIGGER_EVENT SPEC. */
+/*
+ * What `record --trigger` leaves in a recording: samples of events called TRIGGER_EVENT SPEC; and
+ * samples that have the trace before them.
+ */
 #ifndef PERF_RVTRACE_TRIGGERS_H
 #define PERF_RVTRACE_TRIGGERS_H
 
@@ -21,8 +24,9 @@ struct trigger_marks *trigger_marks_read(struct rvt_perfdata *file);
 void trigger_marks_free(struct trigger_marks *marks);
 /*
  * trigger_marks_sink - makes *@sink, which counts nothing, one that also has an event of each
- * trigger when the flow of its cpu is past it: a MARK, RVT_MARK_RECORDER. hart.time is the
- * trigger's then. What @sink was must stay until the run is over.
+ * trigger when the flow of its cpu is past it: a MARK, RVT_MARK_RECORDER; and one of each sample
+ * with trace, RVT_MARK_SAMPLE. hart.time is the trigger's or sample's then. What @sink was must
+ * stay until the run is over.
  */
 void trigger_marks_sink(struct trigger_marks *marks, const struct rvt_session_sink *before,
 			struct rvt_session_sink *sink);

@@ -150,6 +150,8 @@ void json_mark(struct script *script, const struct rvt_hart_flow *hart,
 	json_text(&json, "mark", mark_name(event->mark));
 	if (event->mark == RVT_MARK_RECORDER)
 		json_text(&json, "trigger", event->detail);
+	if (event->mark == RVT_MARK_SAMPLE)
+		json_text(&json, "event", event->detail);
 	if (script->fields & FIELD_IP && event->pc)
 		put_end(&json, "ip", script, hart, event->pc);
 	if (event->mark == RVT_MARK_USER)

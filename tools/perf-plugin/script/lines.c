@@ -253,7 +253,8 @@ static int text_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	struct script *script = ctx;
 
 	if (event->type == RVT_EVENT_MARK &&
-	    (script->itrace.marks || event->mark == RVT_MARK_RECORDER) &&
+	    (script->itrace.marks || event->mark == RVT_MARK_RECORDER ||
+	     event->mark == RVT_MARK_SAMPLE) &&
 	    view_wants(script->view, hart) && script_wants(script, hart, event->pc)) {
 		print_mark(script, hart, event);
 		return limit(script);

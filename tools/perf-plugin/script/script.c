@@ -127,6 +127,7 @@ static void mention_samples(struct rvt_session *session)
 		const struct rvt_perfdata_event *event = rvt_perfdata_event(file, i);
 
 		if (view_is_trace_event(event) || trigger_is_event(event) ||
+		    event->attr.sample_type & PERF_SAMPLE_AUX ||
 		    (!event->attr.sample_period && !event->attr.sample_freq))
 			continue;
 		fputs("The samples of ", stderr);
