@@ -249,8 +249,17 @@ says "record -e: the trace resumes itself" "of the trace itself is start-paused"
 	"$rv" record -e '{rvtrace/aux-action=resume/,faults}' -- true
 says "record -e: another than the trace starts paused" "is for the trace" \
 	"$rv" record -e '{rvtrace//,faults/aux-action=start-paused/}' -- true
-says "record -e: trace in samples" "perf record --aux-sample" \
-	"$rv" record -e '{rvtrace//,faults/aux-sample-size=4096/}' -- true
+says "record -e: trace in samples without a group" "aux-sample-size needs a group" \
+	"$rv" record -e 'rvtrace//,faults/aux-sample-size=4096/' -- true
+says "record -e: trace in samples of no such size" "'65536' is no size of trace in samples" \
+	"$rv" record -e '{rvtrace//,faults/aux-sample-size=65536/}' -- true
+says "record -e: trace in samples of the trace" "is for the events of its group" \
+	"$rv" record -e '{rvtrace/aux-sample-size=4096/,faults}' -- true
+says "record --aux-sample: no number" "'4K' is no size of trace in samples" \
+	"$rv" record --aux-sample=4K -e '{rvtrace//,faults}' -- true
+says "record --aux-sample: no group" "goes into the samples of its group" "$rv" record --aux-sample -- true
+says "record --aux-sample: and snapshots" "not go together with --profile, -S" \
+	"$rv" record --aux-sample -S -e '{rvtrace//,faults}' -- true
 says "record -G: of a command" "-G goes together with -a or -C" "$rv" record -G x -- true
 says "record -e: nothing" "'': no event" "$rv" record -e cycles,,faults -- true
 says "record -e: a tracepoint that is not there" \

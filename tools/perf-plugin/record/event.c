@@ -253,24 +253,27 @@ static void drop_slashes(char *text)
 		*slashes = ':';
 }
 
-int event_take_aux_action(char *text, uint32_t *action, char **error)
+/*
+ * Takes the term @key ("NAME=") out of @text; its value, malloc'd, to *value, which is NULL when
+ * there is no such term. 0 or -ENOMEM.
+ */
+static int take_term(char *text, const char *key, char **value)
 {
-	static const char key[] = "aux-action=";
-	char *term = strchr(text, '/'), *value, *end;
+	char *term = strchr(text, '/'), *end;
+	size_t len;
 
-	*action = 0;
-	*error = NULL;
+	*value = NULL;
 	while (term && strncmp(term + 1, key, strlen(key)))
 		term = term[1 + term_length(term + 1)] == ',' ?
 		       term + 1 + term_length(term + 1) : NULL;
 	if (!term)
 		return 0;
-	value = ++term + strlen(key);
-	end = value + term_length(value);
-	*action = find_aux_action(value, end - value);
-	if (!*action)
-		return pmu_invalid(error, "aux-action is start-paused (of the trace), pause or "
-				   "resume, not '%.*s'", (int)(end - value), value);
+	term++;
+	len = term_length(term);
+	*value = strndup(term + strlen(key), len - strlen(key));
+	if (!*value)
+		return -ENOMEM;
+	end = term + len;
 	/* with the comma behind it, or the one before */
 	if (*end == ',')
 		end++;
@@ -279,6 +282,49 @@ int event_take_aux_action(char *text, uint32_t *action, char **error)
 	memmove(term, end, strlen(end) + 1);
 	drop_slashes(text);
 	return 0;
+}
+
+int event_take_aux_action(char *text, uint32_t *action, char **error)
+{
+	char *value;
+	int err = take_term(text, "aux-action=", &value);
+
+	*action = 0;
+	*error = NULL;
+	if (err || !value)
+		return err;
+	*action = find_aux_action(value, strlen(value));
+	if (!*action)
+		err = pmu_invalid(error, "aux-action is start-paused (of the trace), pause or "
+				  "resume, not '%s'", value);
+	free(value);
+	return err;
+}
+
+int event_sample_size(const char *text, uint32_t *size, char **error)
+{
+	const char *end = text;
+	uint64_t number;
+
+	if (read_number(&end, &number) || *end || !number || number > EVENT_MAX_AUX_SAMPLE ||
+	    number % sizeof(uint64_t))
+		return pmu_invalid(error, "'%s' is no size of trace in samples: bytes, a multiple "
+				   "of 8, at most %u", text, EVENT_MAX_AUX_SAMPLE);
+	*size = number;
+	return 0;
+}
+
+int event_take_aux_sample_size(char *text, uint32_t *size, char **error)
+{
+	char *value;
+	int err = take_term(text, "aux-sample-size=", &value);
+
+	*size = 0;
+	*error = NULL;
+	if (!err && value)
+		err = event_sample_size(value, size, error);
+	free(value);
+	return err;
 }
 
 void event_set_aux_action(struct perf_event_attr *attr, uint32_t action)

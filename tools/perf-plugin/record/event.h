@@ -15,6 +15,9 @@ enum event_aux_action {
 	EVENT_AUX_RESUME = 4,
 };
 
+#define EVENT_AUX_SAMPLE 4096u		/* bytes of trace in a sample, where nobody says; as perf */
+#define EVENT_MAX_AUX_SAMPLE (60u << 10)	/* a record has 64 KiB */
+
 struct event {
 	char *name;		/* as perf shows it; malloc'd */
 	char *tracepoint;	/* SYSTEM/NAME, malloc'd; NULL: it is none */
@@ -56,6 +59,14 @@ void event_list_clear(struct event_list *list);
  * sentence in *error.
  */
 int event_take_aux_action(char *text, uint32_t *action, char **error);
+/*
+ * event_sample_size - @text is a size of trace in samples: *size, bytes.
+ * event_take_aux_sample_size - takes the term aux-sample-size=SIZE out of @text, which is changed;
+ * *size 0: there is no such term.
+ * 0, -ENOMEM, or -EINVAL with a malloc'd sentence in *error.
+ */
+int event_sample_size(const char *text, uint32_t *size, char **error);
+int event_take_aux_sample_size(char *text, uint32_t *size, char **error);
 /* Headers of Linux before 6.13 have no member for it. */
 void event_set_aux_action(struct perf_event_attr *attr, uint32_t action);
 

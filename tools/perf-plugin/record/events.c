@@ -208,7 +208,7 @@ static int open_into_ring(struct recorder *rec, unsigned int n, pid_t tid, bool 
 			explain_open(rec, -errno, tid, ring->cpu) : 0;
 	ring->fd = fd;
 	err = ring_map(ring, rec->options.data_bytes, trace ? rec->options.aux_bytes : 0,
-		       rec->options.snapshot);
+		       rec->options.snapshot || rec->options.in_samples);
 	return err ? explain_map(rec, ring, err) : 0;
 }
 

@@ -68,6 +68,8 @@ int record_prepare_extra(struct recorder *rec)
 		attr->sample_type = RECORD_SAMPLE_TYPE | PERF_SAMPLE_PERIOD;
 		attr->sample_id_all = 1;
 		attr->exclude_hv = 1;
+		if (attr->aux_sample_size)
+			attr->sample_type |= PERF_SAMPLE_AUX;
 		if (event->tracepoint)
 			attr->sample_type |= PERF_SAMPLE_RAW;
 		else
@@ -97,6 +99,9 @@ int record_explain_extra(const struct extra_event *extra, int err, pid_t tid, in
 	if (tracepoint && (err == -EACCES || err == -EPERM))
 		return cmd_error(err, "'%s': not permitted: tracepoints need root, CAP_PERFMON, or "
 				 "kernel.perf_event_paranoid = -1", extra->name);
+	if (extra->attr.aux_sample_size && err == -EINVAL)
+		return cmd_error(err, "'%s': its samples can have no trace: the driver needs a "
+				 "kernel with kprobes for that (CONFIG_KPROBES)", extra->name);
 	if (extra->grouped && (err == -EINVAL || err == -EOPNOTSUPP))
 		return cmd_error(err, "'%s': not in a group with the trace (%s): aux-action needs "
 				 "Linux 6.13", extra->name, strerror(-err));

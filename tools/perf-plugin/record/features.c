@@ -138,6 +138,8 @@ static void scan_data(struct pass *pass)
 			add_mmap(pass, &record);
 		else if (record.type == PERF_RECORD_LOST && record.body_len >= 16)
 			rec->lost_records += body[1];
+		else if (record.type == PERF_RECORD_SAMPLE)
+			rec->trace_bytes += record.aux_len;
 		else if (record.type == PERF_RECORD_AUX && record.body_len >= 24)
 			rec->gaps += !!(body[2] & (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL |
 						   PERF_AUX_FLAG_COLLISION));

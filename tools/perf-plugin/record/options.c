@@ -42,6 +42,8 @@ static const char help[] =
 	"much\n"
 "      --control fifo:COMMANDS[,ACKS]  enable, disable, snapshot, stop, ping: lines in a FIFO\n"
 "      --switch-output[=signal|SIZE|TIME]  the next file at SIGUSR2, each 100M, 10s ...\n"
+"      --aux-sample[=BYTES]  trace in samples only, the last bytes before each: "
+	"'{rvtrace//u,cycles:u}'\n"
 "      --filter FILTER   only some code: 'filter FUNCTION @ FILE', 'filter FUNCTION' (kernel),\n"
 "                        'filter FROM/TO @ FILE', 'filter * @ FILE', 'start F @ FILE, "
 	"stop G @ FILE'\n"
@@ -56,7 +58,7 @@ static const char help[] =
 
 enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
        OPT_KEEP, OPT_SWITCHES, OPT_CONTROL, OPT_SWITCH_OUTPUT, OPT_MAX_SIZE,
-       OPT_AUXTRACE_INFO, OPT_COPY_CODE, OPT_TRIGGER, OPT_EMBED };
+       OPT_AUXTRACE_INFO, OPT_COPY_CODE, OPT_TRIGGER, OPT_EMBED, OPT_AUX_SAMPLE };
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
@@ -73,6 +75,7 @@ static const struct option long_options[] = {
 	{ "mmap-pages", required_argument, NULL, 'm' },
 	{ "snapshot", optional_argument, NULL, 'S' },
 	{ "trigger", required_argument, NULL, OPT_TRIGGER },
+	{ "aux-sample", optional_argument, NULL, OPT_AUX_SAMPLE },
 	{ "uid", required_argument, NULL, 'u' },
 	{ "delay", required_argument, NULL, 'D' },
 	{ "control", required_argument, NULL, OPT_CONTROL },
@@ -180,7 +183,7 @@ static int add_trace_event(struct record_options *options, char *event, uint32_t
 }
 
 static int add_extra(struct record_options *options, const char *event, uint32_t action,
-		     bool grouped)
+		     uint32_t sample, bool grouped)
 {
 	size_t n = options->extra.n;
 	int err;
@@ -191,35 +194,50 @@ static int add_extra(struct record_options *options, const char *event, uint32_t
 	if (action && !grouped)
 		return cmd_error(-EINVAL, "-e %s: aux-action needs a group that the trace leads: "
 				 "'{" RECORD_PMU "//,%s/aux-action=.../}'", event, event);
+	if (sample && !grouped)
+		return cmd_error(-EINVAL, "-e %s: aux-sample-size needs a group that the trace "
+				 "leads: '{" RECORD_PMU "//,%s/aux-sample-size=.../}'", event,
+				 event);
 	err = record_add_extra(options, event);
 	for (; !err && n < options->extra.n; n++) {
 		options->extra.events[n].grouped = grouped;
+		options->extra.events[n].attr.aux_sample_size = sample;
 		event_set_aux_action(&options->extra.events[n].attr, action);
 	}
+	return err;
+}
+
+/* What the terms say of the trace that leads the group; they are taken out of @event. */
+static int take_aux_terms(char *event, uint32_t *action, uint32_t *sample)
+{
+	char *error;
+	int err = event_take_aux_action(event, action, &error);
+
+	if (!err)
+		err = event_take_aux_sample_size(event, sample, &error);
+	if (err)
+		cmd_error(0, "-e %s: %s", event, error ? error : "out of memory");
+	free(error);
 	return err;
 }
 
 /* @event is malloc'd and taken over. */
 static int add_event(struct record_options *options, char *event, bool grouped)
 {
-	uint32_t action;
-	char *error;
+	uint32_t action, sample;
 	int err;
 
 	if (!*event) {
 		err = cmd_error(-EINVAL, "-e: '': no event");
-	} else if (strstr(event, "aux-sample-size")) {
-		err = cmd_error(-EINVAL, "-e %s: trace in samples is recorded by perf record only: "
-				"perf record --aux-sample", event);
 	} else {
-		err = event_take_aux_action(event, &action, &error);
-		if (err)
-			cmd_error(0, "-e %s: %s", event, error ? error : "out of memory");
-		free(error);
-		if (!err && is_trace_event(event))
+		err = take_aux_terms(event, &action, &sample);
+		if (!err && sample && is_trace_event(event))
+			err = cmd_error(-EINVAL, "-e %s: aux-sample-size is for the events of its "
+					"group", event);
+		else if (!err && is_trace_event(event))
 			return add_trace_event(options, event, action);
-		if (!err)
-			err = add_extra(options, event, action, grouped);
+		else if (!err)
+			err = add_extra(options, event, action, sample, grouped);
 	}
 	free(event);
 	return err;
@@ -290,6 +308,21 @@ static int parse_level(const char *text, int *level)
 	int err = text ? cmd_number("-z", text, 1, MAX_LEVEL, &number) : 0;
 
 	*level = number;
+	return err;
+}
+
+static int parse_aux_sample(struct record_options *options, const char *text)
+{
+	char *error = NULL;
+	int err;
+
+	options->aux_sample = EVENT_AUX_SAMPLE;
+	if (!text)
+		return 0;
+	err = event_sample_size(text, &options->aux_sample, &error);
+	if (err)
+		cmd_error(0, "--aux-sample=%s: %s", text, error ? error : "out of memory");
+	free(error);
 	return err;
 }
 
@@ -408,6 +441,7 @@ static int take_option(struct record_options *options, int c)
 	case OPT_SWITCHES: return parse_switches(options, optarg);
 	case OPT_PER_THREAD: options->per_thread = true; return 0;
 	case OPT_FILTER: options->filter = optarg; return 0;
+	case OPT_AUX_SAMPLE: return parse_aux_sample(options, optarg);
 	case OPT_PROFILE: options->profile = optarg ? optarg : "counts"; return 0;
 	case OPT_DSO: options->dso = optarg; return 0;
 	case OPT_KEEP: options->keep = optarg; return 0;
@@ -444,6 +478,27 @@ static int check_switches(const struct record_options *options)
 				 "switches only");
 	if (options->switches == SWITCHES_COMMAND && !options->command)
 		return cmd_error(-EINVAL, "--switches=command: there is no command");
+	return 0;
+}
+
+/* Which events' samples have trace; those of the trace's group, by --aux-sample. */
+static int choose_samples(struct record_options *options)
+{
+	for (size_t i = 0; i < options->extra.n; i++) {
+		struct event *event = &options->extra.events[i];
+
+		if (event->grouped && !event->attr.aux_sample_size && options->aux_sample)
+			event->attr.aux_sample_size = options->aux_sample;
+		options->in_samples |= event->attr.aux_sample_size;
+	}
+	if (options->aux_sample && !options->in_samples)
+		return cmd_error(-EINVAL, "--aux-sample: the trace goes into the samples of its "
+				 "group: -e '{" RECORD_PMU "//u,cycles:u}'");
+	if (options->in_samples && (options->profile || options->snapshot || options->level ||
+				    options->triggers.n || options->per_thread))
+		return cmd_error(-EINVAL, "trace in samples (aux-sample-size, --aux-sample) does "
+				 "not go together with --profile, -S, --trigger, -z and "
+				 "--per-thread");
 	return 0;
 }
 
@@ -507,6 +562,8 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	options->command = optind < argc ? argv + optind : NULL;
 	if (!options->output)
 		options->output = options->profile ? "perf.profile" : "perf.data";
+	if (!err)
+		err = choose_samples(options);
 	return err ? err : check_options(options);
 }
 

@@ -43,6 +43,8 @@ struct record_options {
 	const char *control;	/* --control; NULL: nobody says anything */
 	const char *cgroup;	/* -G; NULL: not given */
 	bool start_paused;	/* an event of the group resumes the trace */
+	uint32_t aux_sample;	/* --aux-sample: bytes; 0: only where an event says so */
+	bool in_samples;	/* trace is in samples of the group's events, nowhere else */
 	const char *user;	/* --uid: name or number; NULL: any */
 	bool copy_code;		/* of programs, what is in no file */
 	uint64_t copy_bytes;	/* at most so much of it */

@@ -180,7 +180,8 @@ int record_drain(struct recorder *rec, bool last)
 		bool got = false;
 
 		err = drain_data(rec, n);
-		if (!err && rec->rings[n].aux && !rec->options.snapshot && room)
+		if (!err && rec->rings[n].aux && !rec->options.snapshot &&
+		    !rec->options.in_samples && room)
 			err = drain_aux(rec, n, last, &got);
 		/*
 		 * A full buffer has disabled its event (TRUNCATED), or is about to: its record can
