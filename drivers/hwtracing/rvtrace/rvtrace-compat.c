@@ -74,6 +74,43 @@ static void rvtrace_compat_find_copy(void)
 #endif
 }
 
+#ifdef CONFIG_KPROBES
+static void (*rvtrace_compat_kexec_fn)(void);
+
+static int rvtrace_compat_kexec(struct kprobe *probe, struct pt_regs *regs)
+{
+	rvtrace_compat_kexec_fn();
+	return 0;
+}
+
+static struct kprobe rvtrace_compat_kexec_probe = {
+	.symbol_name = "machine_kexec",
+	.pre_handler = rvtrace_compat_kexec,
+};
+#endif
+
+/*
+ * rvtrace_compat_before_kexec - have @fn called when another kernel is started
+ *
+ * After a crash that is before panic notifiers, with the other harts stopped. NULL: not any more.
+ * Returns 0, or an error when that cannot be had.
+ */
+int rvtrace_compat_before_kexec(void (*fn)(void))
+{
+#ifdef CONFIG_KPROBES
+	/* Else the probe is where it was, and is not registered a second time. */
+	if (rvtrace_compat_kexec_fn)
+		unregister_kprobe(&rvtrace_compat_kexec_probe);
+	rvtrace_compat_kexec_probe.addr = NULL;
+	rvtrace_compat_kexec_probe.flags = 0;
+	rvtrace_compat_kexec_fn = fn;
+	if (!fn || !register_kprobe(&rvtrace_compat_kexec_probe))
+		return 0;
+	rvtrace_compat_kexec_fn = NULL;
+#endif
+	return -EOPNOTSUPP;
+}
+
 /*
  * rvtrace_compat_init - find what is needed
  *

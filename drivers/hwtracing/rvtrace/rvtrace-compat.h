@@ -30,6 +30,7 @@ static inline void rvtrace_compat_itrace_started(struct perf_event *event)
 	WRITE_ONCE(event->attach_state, event->attach_state | PERF_ATTACH_ITRACE);
 }
 
+int rvtrace_compat_before_kexec(void (*fn)(void));
 int rvtrace_compat_init(struct pmu *pmu);
 int rvtrace_compat_register(const char *name, void *probe, void *data);
 int rvtrace_compat_unregister(const char *name, void *probe, void *data);

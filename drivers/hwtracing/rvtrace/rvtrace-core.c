@@ -8,6 +8,7 @@
 
 #include "rvtrace-component.h"
 #include "rvtrace-context.h"
+#include "rvtrace-flight.h"
 #include "rvtrace-pmu.h"
 #include "rvtrace-power.h"
 #include "rvtrace-session.h"
@@ -29,12 +30,14 @@ static int __init rvtrace_init(void)
 	ret = rvtrace_power_init();
 	if (ret)
 		goto err_bus;
+	rvtrace_flight_init();
 	ret = rvtrace_platform_register();
 	if (ret)
-		goto err_power;
+		goto err_flight;
 	return 0;
 
-err_power:
+err_flight:
+	rvtrace_flight_exit();
 	rvtrace_power_exit();
 err_bus:
 	bus_unregister(&rvtrace_bus);
@@ -45,6 +48,7 @@ module_init(rvtrace_init);
 /* Open events hold the module, so there are none here. */
 static void __exit rvtrace_exit(void)
 {
+	rvtrace_flight_exit();
 	rvtrace_pmu_unregister();
 	rvtrace_context_exit();
 	rvtrace_power_flush();

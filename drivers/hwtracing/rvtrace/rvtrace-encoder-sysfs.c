@@ -111,6 +111,12 @@ static ssize_t rvtrace_params_emit(struct rvtrace_encoder *enc, enum rvtrace_for
 	return len + sysfs_emit_at(buf, len, "srcid_bits = %u\n", enc->src_bits);
 }
 
+/* The same of the default format. @buf is a page. */
+ssize_t rvtrace_encoder_params(struct rvtrace_encoder *enc, char *buf)
+{
+	return rvtrace_params_emit(enc, enc->format, buf);
+}
+
 static ssize_t params_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct rvtrace_encoder *enc = dev_to_encoder(dev);

@@ -222,20 +222,21 @@ static int rvtrace_encoder_program(struct rvtrace_encoder *enc, const struct rvt
 
 /*
  * rvtrace_encoder_start - enable the encoder; everything downstream is enabled already
+ * @attr: options, those of @config
  * @tracing: start tracing, too
  *
  * An event that ran on the hart last time, or another one of the same program, finds its settings
  * still there.
  */
-int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event, bool tracing)
+int rvtrace_encoder_start(struct rvtrace_encoder *enc, const struct perf_event_attr *attr,
+			  const struct rvtrace_config *config, bool tracing)
 {
-	const struct rvtrace_config *config = rvtrace_event_config(event);
 	struct rvtrace_component *comp = &enc->comp;
 	int ret;
 
 	if (enc->config != config->serial) {
 		enc->config = 0;
-		ret = rvtrace_encoder_configure(enc, &event->attr, &enc->program);
+		ret = rvtrace_encoder_configure(enc, attr, &enc->program);
 		if (!ret)
 			ret = rvtrace_encoder_program(enc, config);
 		if (ret == -EIO)

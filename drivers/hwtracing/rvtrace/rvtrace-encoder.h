@@ -215,6 +215,7 @@ int rvtrace_encoder_probe(struct rvtrace_component *comp);
 extern const struct attribute_group *rvtrace_encoder_groups[];
 
 const char *rvtrace_format_name(enum rvtrace_format format);
+ssize_t rvtrace_encoder_params(struct rvtrace_encoder *enc, char *buf);
 ssize_t rvtrace_features_emit(char *buf, u32 features, u32 control, bool timestamp);
 
 /* rvtrace-encoder.c */
@@ -222,7 +223,8 @@ extern const struct rvtrace_ops rvtrace_encoder_ops;
 
 int rvtrace_encoder_configure(const struct rvtrace_encoder *enc,
 			      const struct perf_event_attr *attr, struct rvtrace_program *program);
-int rvtrace_encoder_start(struct rvtrace_encoder *enc, struct perf_event *event, bool tracing);
+int rvtrace_encoder_start(struct rvtrace_encoder *enc, const struct perf_event_attr *attr,
+			  const struct rvtrace_config *config, bool tracing);
 
 /* For rvtrace-kunit.c; static without CONFIG_KUNIT */
 #if IS_ENABLED(CONFIG_KUNIT)

@@ -18,6 +18,7 @@
 
 #include "rvtrace-aux.h"
 #include "rvtrace-encoder.h"
+#include "rvtrace-flight.h"
 #include "rvtrace-pmu.h"
 #include "rvtrace-power.h"
 #include "rvtrace-ramsink.h"
@@ -344,8 +345,10 @@ static void rvtrace_remove(void *data)
 {
 	struct rvtrace_component *comp = data;
 
-	if (comp->type == RVTRACE_TYPE_ENCODER)
+	if (comp->type == RVTRACE_TYPE_ENCODER) {
 		rvtrace_pmu_remove_encoder(to_rvtrace_encoder(comp));
+		rvtrace_flight_remove_encoder(to_rvtrace_encoder(comp));
+	}
 	rvtrace_unregister(comp);
 	if (comp->type == RVTRACE_TYPE_RAMSINK)
 		rvtrace_aux_remove_sink(to_rvtrace_ramsink(comp));
@@ -505,7 +508,10 @@ static int rvtrace_probe(struct platform_device *pdev)
 	ret = devm_add_action_or_reset(dev, rvtrace_remove, comp);
 	if (ret || comp->type != RVTRACE_TYPE_ENCODER)
 		return ret;
-	return rvtrace_pmu_add_encoder(to_rvtrace_encoder(comp));
+	ret = rvtrace_pmu_add_encoder(to_rvtrace_encoder(comp));
+	if (!ret)
+		rvtrace_flight_add_encoder(to_rvtrace_encoder(comp));
+	return ret;
 }
 
 /* Called for each component: the first call stops them all, in the order that they need. */

@@ -5,10 +5,10 @@
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
+#include <linux/cleanup.h>
 #include <linux/cpu.h>
 #include <linux/cpu_pm.h>
 #include <linux/cpuhotplug.h>
-#include <linux/panic_notifier.h>
 #include <linux/platform_device.h>
 #include <linux/refcount.h>
 #include <linux/smp.h>
@@ -320,14 +320,23 @@ void rvtrace_probe_again(unsigned int cpu)
 	cpumask_set_cpu(cpu, &rvtrace_missing_cpus);
 }
 
+static void rvtrace_resume_ipi(void *enc)
+{
+	if (!rvtrace_cpu_activate(enc))
+		rvtrace_run_unpark();
+}
+
 static int rvtrace_cpu_up(unsigned int cpu)
 {
 	struct rvtrace_encoder *enc;
 
 	mutex_lock(&rvtrace_mutex);
 	enc = rvtrace_encoder_of(cpu);
-	if (enc && rvtrace_powered)
-		rvtrace_cpu_activate(enc);
+	if (enc && rvtrace_powered) {
+		/* Flight mode begins. */
+		guard(irqsave)();
+		rvtrace_resume_ipi(enc);
+	}
 	if (cpumask_test_and_clear_cpu(cpu, &rvtrace_missing_cpus))
 		schedule_work(&rvtrace_rescan_work);
 	mutex_unlock(&rvtrace_mutex);
@@ -354,12 +363,6 @@ static void rvtrace_suspend_ipi(void *enc)
 {
 	rvtrace_run_park();
 	rvtrace_cpu_deactivate(enc);
-}
-
-static void rvtrace_resume_ipi(void *enc)
-{
-	if (!rvtrace_cpu_activate(enc))
-		rvtrace_run_unpark();
 }
 
 /*
@@ -430,16 +433,6 @@ static struct notifier_block rvtrace_cpu_pm_block = {
 	.notifier_call = rvtrace_cpu_pm,
 };
 
-static int rvtrace_panic(struct notifier_block *block, unsigned long action, void *data)
-{
-	rvtrace_session_panic();
-	return NOTIFY_OK;
-}
-
-static struct notifier_block rvtrace_panic_block = {
-	.notifier_call = rvtrace_panic,
-};
-
 int rvtrace_power_init(void)
 {
 	int ret;
@@ -450,13 +443,11 @@ int rvtrace_power_init(void)
 		return ret;
 	rvtrace_cpuhp = ret;
 	cpu_pm_register_notifier(&rvtrace_cpu_pm_block);
-	atomic_notifier_chain_register(&panic_notifier_list, &rvtrace_panic_block);
 	return 0;
 }
 
 void rvtrace_power_exit(void)
 {
-	atomic_notifier_chain_unregister(&panic_notifier_list, &rvtrace_panic_block);
 	cpu_pm_unregister_notifier(&rvtrace_cpu_pm_block);
 	cpuhp_remove_state_nocalls(rvtrace_cpuhp);
 	/* Until its device was gone, a write to an attribute of a PIB sink could queue it again. */

@@ -134,8 +134,7 @@ static int rvtrace_ramsink_probe(struct rvtrace_component *comp)
 }
 
 /* Of @wanted bytes or less. Returns NULL when memory is short. */
-static struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsink *sink,
-							    size_t wanted)
+struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsink *sink, size_t wanted)
 {
 	struct rvtrace_ramsink_buffer *buffer = kzalloc(sizeof(*buffer), GFP_KERNEL);
 
@@ -151,8 +150,7 @@ static struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsi
 	return NULL;
 }
 
-static void rvtrace_ramsink_free(struct rvtrace_ramsink *sink,
-				 struct rvtrace_ramsink_buffer *buffer)
+void rvtrace_ramsink_free(struct rvtrace_ramsink *sink, struct rvtrace_ramsink_buffer *buffer)
 {
 	/* A sink that did not answer may still write: the memory is lost. */
 	if (buffer && !sink->comp.broken)
@@ -533,6 +531,51 @@ VISIBLE_IF_KUNIT bool rvtrace_ramsink_position(const struct rvtrace_ramsink *sin
 		*fill = 0;
 	}
 	return true;
+}
+
+/*
+ * rvtrace_ramsink_fly - start the sink in flight mode: it writes @buffer round and round
+ * @offset: where it begins
+ *
+ * Returns 0 or -EIO.
+ */
+int rvtrace_ramsink_fly(struct rvtrace_ramsink *sink, const struct rvtrace_ramsink_buffer *buffer,
+			size_t offset)
+{
+	int ret;
+
+	sink->direct = false;
+	sink->stopped_aux = 0;
+	sink->from = offset;
+	sink->size = buffer->size - offset;
+	ret = rvtrace_ramsink_program(sink, buffer->start, buffer->size);
+	if (ret)
+		return ret;
+	/* Low last: it clears Wrap. */
+	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH,
+				      buffer->start + offset);
+	return rvtrace_ramsink_run(sink, 0);
+}
+
+/*
+ * rvtrace_ramsink_flown - where in @buffer the sink would write next, which is in flight mode
+ *
+ * Meanwhile somebody may have readied the sink for an event, so @sink->length counts for nothing.
+ * Sets *@wrap when the sink has gone round since it was started. Returns false when the pointer is
+ * where it cannot be.
+ */
+bool rvtrace_ramsink_flown(struct rvtrace_ramsink *sink,
+			   const struct rvtrace_ramsink_buffer *buffer, size_t *offset, bool *wrap)
+{
+	u32 wp = rvtrace_read(&sink->comp, RVTRACE_RAM_WP_LOW);
+
+	*wrap = wp & RVTRACE_RAM_WP_WRAP;
+	*offset = (wp & RVTRACE_RAM_WP_ADDR) - lower_32_bits(buffer->start);
+	if (*offset == buffer->size) {
+		*wrap = true;
+		*offset = 0;
+	}
+	return *offset < buffer->size;
 }
 
 /*

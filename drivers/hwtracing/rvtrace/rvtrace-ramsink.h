@@ -86,6 +86,12 @@ struct rvtrace_ramsink {
 
 extern const struct rvtrace_ops rvtrace_ramsink_ops;
 
+struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsink *sink, size_t wanted);
+void rvtrace_ramsink_free(struct rvtrace_ramsink *sink, struct rvtrace_ramsink_buffer *buffer);
+int rvtrace_ramsink_fly(struct rvtrace_ramsink *sink, const struct rvtrace_ramsink_buffer *buffer,
+			size_t offset);
+bool rvtrace_ramsink_flown(struct rvtrace_ramsink *sink,
+			   const struct rvtrace_ramsink_buffer *buffer, size_t *offset, bool *wrap);
 int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted);
 void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink);
 void rvtrace_ramsink_remove_buffers(struct rvtrace_ramsink *sink);

@@ -20,6 +20,7 @@
 
 #include "rvtrace-aux.h"
 #include "rvtrace-encoder.h"
+#include "rvtrace-flight.h"
 #include "rvtrace-output.h"
 #include "rvtrace-ramsink.h"
 #include "rvtrace-session.h"
@@ -114,10 +115,10 @@ static void rvtrace_session_end(struct rvtrace_cpu *rc)
 		hrtimer_try_to_cancel(&rc->window);
 	rc->event->hw.state |= PERF_HES_STOPPED;
 	rc->event = NULL;
+	rvtrace_flight_enter(rc);
 }
 
-/* Opens a record, if the trace goes to memory, and starts the hardware */
-int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
+static int rvtrace_session_begin(struct rvtrace_cpu *rc, struct perf_event *event)
 {
 	const struct rvtrace_config *config = rvtrace_event_config(event);
 	bool ram = rc->path->ram;
@@ -145,6 +146,18 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 	rc->running = true;
 	return 0;
+}
+
+/* Opens a record, if the trace goes to memory, and starts the hardware */
+int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
+{
+	int ret;
+
+	rvtrace_flight_leave(rc);
+	ret = rvtrace_session_begin(rc, event);
+	if (ret)
+		rvtrace_flight_enter(rc);
+	return ret;
 }
 
 /*
@@ -333,6 +346,7 @@ void rvtrace_run_halt(void)
 	rc = this_cpu_ptr(&rvtrace_cpus);
 	if (rc->event)
 		rvtrace_session_stop(rc);
+	rvtrace_flight_leave(rc);
 	rvtrace_output_flush(rc);
 	/* The hotplug core would migrate the timer to another hart. */
 	hrtimer_try_to_cancel(&rc->timer);
@@ -364,10 +378,11 @@ void rvtrace_run_park(void)
 	rvtrace_output_flush(rc);
 	/* CSRs may be lost, too. */
 	rc->context_task = NULL;
-	if (!event)
-		return;
-	rvtrace_session_stop(rc);
-	rc->parked = event;
+	if (event) {
+		rvtrace_session_stop(rc);
+		rc->parked = event;
+	}
+	rvtrace_flight_leave(rc);
 }
 
 void rvtrace_run_unpark(void)
@@ -378,6 +393,7 @@ void rvtrace_run_unpark(void)
 	rc->parked = NULL;
 	if (event && !rvtrace_session_start(rc, event))
 		event->hw.state = 0;
+	rvtrace_flight_enter(rc);
 }
 
 void rvtrace_run_init(void)

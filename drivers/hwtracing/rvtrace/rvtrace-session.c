@@ -19,6 +19,7 @@
 #define pr_fmt(fmt) "rvtrace: " fmt
 
 #include "rvtrace-encoder.h"
+#include "rvtrace-flight.h"
 #include "rvtrace-output.h"
 #include "rvtrace-ramsink.h"
 #include "rvtrace-session.h"
@@ -252,6 +253,13 @@ static void rvtrace_sink_call_others(struct rvtrace_component *sink)
 			smp_call_function_single_async(cpu, &per_cpu(rvtrace_cpus, cpu).attend_csd);
 }
 
+/* Enables the encoder for the event of @rc */
+static int rvtrace_path_start_encoder(struct rvtrace_cpu *rc)
+{
+	return rvtrace_encoder_start(rc->encoder, &rc->event->attr, rvtrace_event_config(rc->event),
+				     rvtrace_path_traces(rc));
+}
+
 static int rvtrace_path_start_locked(struct rvtrace_cpu *rc)
 {
 	bool exclusive = rvtrace_path_is_exclusive(rc->path);
@@ -270,7 +278,7 @@ static int rvtrace_path_start_locked(struct rvtrace_cpu *rc)
 	}
 	ret = rvtrace_enable_hops(rc, rc->path);
 	if (!ret)
-		ret = rvtrace_encoder_start(rc->encoder, rc->event, rvtrace_path_traces(rc));
+		ret = rvtrace_path_start_encoder(rc);
 	if (!ret)
 		return 0;
 	rvtrace_disable(rc, &rc->encoder->comp);
@@ -388,8 +396,7 @@ static void rvtrace_start_all(struct rvtrace_component *sink)
 		user = &per_cpu(rvtrace_cpus, cpu);
 		ret = rvtrace_enable_hops(user, user->path);
 		if (!ret)
-			ret = rvtrace_encoder_start(user->encoder, user->event,
-						    rvtrace_path_traces(user));
+			ret = rvtrace_path_start_encoder(user);
 		/* Its trace is missing from here until its hart starts it again. */
 		if (ret)
 			user->lost = true;
@@ -426,7 +433,7 @@ static void rvtrace_path_release(struct rvtrace_cpu *rc)
 	rvtrace_path_set_held(rc, false);
 	ret = rvtrace_enable_hops(rc, rc->path);
 	if (!ret)
-		ret = rvtrace_encoder_start(rc->encoder, rc->event, rvtrace_path_traces(rc));
+		ret = rvtrace_path_start_encoder(rc);
 	/* Its trace is missing from here until it is started again. */
 	if (ret)
 		rc->lost = true;
@@ -509,6 +516,59 @@ bool rvtrace_path_attend(struct rvtrace_cpu *rc)
 		rvtrace_path_release(rc);
 	rvtrace_path_unlock(rc->path);
 	return again;
+}
+
+static int rvtrace_path_fly_hops(struct rvtrace_cpu *rc, const struct rvtrace_flight *flight)
+{
+	struct rvtrace_path *path = rc->path;
+	struct rvtrace_component **hop;
+	int ret = 0;
+
+	for (hop = path->hops + path->nr_hops; hop-- > path->hops && !ret;) {
+		if (!rvtrace_is_usable(*hop))
+			ret = -EIO;
+		else if (*hop == path->sink)
+			ret = rvtrace_ramsink_fly(path->ram, flight->buffer, flight->offset);
+		else
+			ret = (*hop)->ops->enable(*hop, rc);
+	}
+	return ret;
+}
+
+/*
+ * rvtrace_path_fly - start everything on rc->path, which no other hart uses, for flight mode
+ *
+ * Returns 0, or an error: nothing runs then.
+ */
+int rvtrace_path_fly(struct rvtrace_cpu *rc, const struct rvtrace_flight *flight)
+{
+	int ret;
+
+	rvtrace_path_assert_held(rc->path);
+	if (!rvtrace_is_usable(&rc->encoder->comp))
+		return -EIO;
+	ret = rvtrace_path_fly_hops(rc, flight);
+	if (!ret)
+		ret = rvtrace_encoder_start(rc->encoder, &flight->attr, &flight->config, true);
+	if (ret)
+		rvtrace_path_land(rc);
+	return ret;
+}
+
+/* Stops what rvtrace_path_fly() has started. Returns whether trace was lost. */
+bool rvtrace_path_land(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_path *path = rc->path;
+	struct rvtrace_component **hop;
+	bool lost;
+
+	rvtrace_path_assert_held(path);
+	lost = rvtrace_stop_encoder(rc, rc);
+	for (hop = path->hops; hop < path->hops + path->nr_hops; hop++)
+		rvtrace_disable(rc, *hop);
+	/* The sink updates Empty and WP after it has written. */
+	rmb();
+	return rvtrace_take_lost(rc) || lost;
 }
 
 /* As rvtrace_disable(), when nobody takes what a full sink has */

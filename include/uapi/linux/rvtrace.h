@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * Formats that only the PMUs rvtrace and riscv_ctr use: a flag of AUX records, ids of hardware, and
- * samples of Control Transfer Records.
+ * Formats that only the PMUs rvtrace and riscv_ctr use: a flag of AUX records, ids of hardware, what
+ * memory holds in flight mode, and samples of Control Transfer Records.
  */
 #ifndef _UAPI_LINUX_RVTRACE_H
 #define _UAPI_LINUX_RVTRACE_H
@@ -22,6 +22,82 @@
 /* PERF_RECORD_AUX_OUTPUT_HW_ID.hw_id: the hart that trace comes from, and the thread, or 0 */
 #define RVTRACE_HW_ID_CPU	0x00000000ffffffffull
 #define RVTRACE_HW_ID_TID	0xffffffff00000000ull
+
+/*
+ * Flight mode of rvtrace
+ *
+ * With the parameter "flight", memory holds the last trace of each hart. A header is at a multiple
+ * of 4096 bytes of physical memory: where .magic fits and .self is the physical address of the
+ * header itself. At .header_bytes from it the first hart is described, each in .hart_bytes. All
+ * integers are in the machine's byte order. A later version only appends to both structs.
+ */
+#define RVTRACE_FLIGHT_MAGIC	"rvtrace-flight\n"	/* 16 bytes with the zero */
+#define RVTRACE_FLIGHT_VERSION	1
+
+/* .flags of a hart; the rest of it is not set without the first */
+#define RVTRACE_FLIGHT_F_VALID		0x1	/* there is a buffer */
+#define RVTRACE_FLIGHT_F_RUNNING	0x2	/* the sink writes: .offset is where it began */
+#define RVTRACE_FLIGHT_F_WRAPPED	0x4	/* all of the buffer has trace, .offset the oldest */
+#define RVTRACE_FLIGHT_F_LOST		0x8	/* the encoder lost messages, or the sink its place */
+#define RVTRACE_FLIGHT_F_ALL_MODES	0x10	/* not only the kernel is traced */
+
+/**
+ * struct rvtrace_flight_header - what a dump says of flight mode
+ * @magic:	RVTRACE_FLIGHT_MAGIC
+ * @version:	RVTRACE_FLIGHT_VERSION
+ * @header_bytes: offset of the first hart
+ * @hart_bytes:	distance from hart to hart
+ * @nr_harts:	number of harts, by the kernel's number of the CPU
+ * @self:	physical address of this struct
+ * @linear_virtual: where the kernel has its linear map of memory
+ * @linear_physical: the physical address that it maps there
+ * @timebase:	frequency of the time CSR, Hz
+ * @satp:	page tables that were in use when the kernel panicked, or 0
+ * @panic_time:	time CSR when the kernel panicked; 0: it has not
+ * @panic_cpu:	CPU that panicked
+ * @reserved:	0
+ * @release:	the kernel's release
+ */
+struct rvtrace_flight_header {
+	__u8 magic[16];
+	__u32 version;
+	__u32 header_bytes;
+	__u32 hart_bytes;
+	__u32 nr_harts;
+	__u64 self;
+	__u64 linear_virtual;
+	__u64 linear_physical;
+	__u64 timebase;
+	__u64 satp;
+	__u64 panic_time;
+	__u32 panic_cpu;
+	__u32 reserved;
+	char release[64];
+};
+
+/**
+ * struct rvtrace_flight_hart - the trace of one hart
+ * @cpu:	the kernel's number of the CPU
+ * @flags:	RVTRACE_FLIGHT_F_*
+ * @address:	virtual address of the buffer in the kernel
+ * @physical:	physical address of the buffer; 0: it is not in one piece
+ * @bytes:	size of the buffer
+ * @offset:	behind the youngest byte in the buffer
+ * @src:	value of SRC in the trace
+ * @reserved:	0
+ * @params:	what a decoder must know, as lines "key = value", up to a zero
+ */
+struct rvtrace_flight_hart {
+	__u32 cpu;
+	__u32 flags;
+	__u64 address;
+	__u64 physical;
+	__u64 bytes;
+	__u64 offset;
+	__u32 src;
+	__u32 reserved;
+	char params[];
+};
 
 /*
  * PMU riscv_ctr

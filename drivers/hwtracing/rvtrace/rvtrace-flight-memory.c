@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: memory of flight mode. The parameter "flight" switches it on and off. A header at a
+ * page boundary, which begins with a magic number and holds its own physical address, is how a
+ * reader of a dump finds all of it (include/uapi/linux/rvtrace.h).
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/cpu.h>
+#include <linux/mm.h>
+#include <linux/moduleparam.h>
+#include <linux/panic_notifier.h>
+#include <linux/sizes.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/utsname.h>
+
+#ifdef RVTRACE_COMPAT
+#include "rvtrace-compat.h"
+#endif
+#include "rvtrace-encoder.h"
+#include "rvtrace-flight.h"
+#include "rvtrace-power.h"
+#include "rvtrace-session.h"
+
+static unsigned int rvtrace_flight_size = SZ_1M;
+module_param_named(flight_buffer, rvtrace_flight_size, uint, 0644);
+MODULE_PARM_DESC(flight_buffer, "buffer of each hart in flight mode, in bytes");
+
+/* Protects what is below, and who has a buffer. Nests outside of cpus_read_lock(). */
+static DEFINE_MUTEX(rvtrace_flight_mutex);
+/* What the parameter says */
+static bool rvtrace_flight_wanted;
+/* The module can do what it says. */
+static bool rvtrace_flight_ready;
+static struct rvtrace_flight_header *rvtrace_flight_header;
+
+static size_t rvtrace_flight_header_size(void)
+{
+	return PAGE_SIZE * (1 + (size_t)nr_cpu_ids);
+}
+
+static struct rvtrace_flight_hart *rvtrace_flight_record(int cpu)
+{
+	return (void *)rvtrace_flight_header + PAGE_SIZE * (1 + (size_t)cpu);
+}
+
+/* Before the memory is used for something else, it must not look like a header any more. */
+static void rvtrace_flight_free_header(void)
+{
+	memset(rvtrace_flight_header, 0, PAGE_SIZE);
+	free_pages_exact(rvtrace_flight_header, rvtrace_flight_header_size());
+	rvtrace_flight_header = NULL;
+}
+
+static int rvtrace_flight_make_header(void)
+{
+	struct rvtrace_flight_header *header;
+
+	header = alloc_pages_exact(rvtrace_flight_header_size(), GFP_KERNEL | __GFP_ZERO);
+	if (!header)
+		return -ENOMEM;
+	header->version = RVTRACE_FLIGHT_VERSION;
+	header->header_bytes = PAGE_SIZE;
+	header->hart_bytes = PAGE_SIZE;
+	header->nr_harts = nr_cpu_ids;
+	header->self = virt_to_phys(header);
+	header->linear_virtual = PAGE_OFFSET;
+	header->linear_physical = __pa(PAGE_OFFSET);
+	header->timebase = riscv_timebase;
+	strscpy(header->release, init_utsname()->release, sizeof(header->release));
+	memcpy(header->magic, RVTRACE_FLIGHT_MAGIC, sizeof(header->magic));
+	rvtrace_flight_header = header;
+	return 0;
+}
+
+static int rvtrace_flight_note_encoder(struct rvtrace_encoder *enc,
+				       struct rvtrace_flight_hart *record)
+{
+	char *params = (char *)__get_free_page(GFP_KERNEL | __GFP_ZERO);
+	ssize_t len;
+
+	if (!params)
+		return -ENOMEM;
+	rvtrace_encoder_params(enc, params);
+	len = strscpy(record->params, params, PAGE_SIZE - sizeof(*record));
+	free_page((unsigned long)params);
+	return len < 0 ? -E2BIG : 0;
+}
+
+/* The kernel only, where the encoder can tell it from the rest, else everything */
+static int rvtrace_flight_choose(struct rvtrace_encoder *enc, struct rvtrace_flight *flight)
+{
+	struct rvtrace_program program;
+	int ret;
+
+	flight->attr = (struct perf_event_attr){ .exclude_user = 1 };
+	ret = rvtrace_encoder_configure(enc, &flight->attr, &program);
+	if (ret != -EOPNOTSUPP)
+		return ret;
+	flight->attr = (struct perf_event_attr){ .config = RVTRACE_CONFIG_MACHINE };
+	flight->record->flags |= RVTRACE_FLIGHT_F_ALL_MODES;
+	return rvtrace_encoder_configure(enc, &flight->attr, &program);
+}
+
+static const char *rvtrace_flight_prepare(struct rvtrace_encoder *enc,
+					  struct rvtrace_flight *flight)
+{
+	const struct rvtrace_path *path = &enc->paths[0];
+	struct rvtrace_flight_hart *record = flight->record;
+	struct rvtrace_ramsink_buffer *buffer;
+	size_t size;
+
+	if (!rvtrace_path_is_exclusive(path))
+		return "its sink is shared";
+	if (!path->ram->smem)
+		return "its sink has a memory of its own";
+	if (rvtrace_flight_choose(enc, flight) || rvtrace_flight_note_encoder(enc, record))
+		return "its encoder cannot";
+	size = rounddown_pow_of_two(clamp_t(size_t, READ_ONCE(rvtrace_flight_size), SZ_4K, SZ_1G));
+	buffer = rvtrace_ramsink_alloc(path->ram, size);
+	if (!buffer)
+		return "no memory";
+	memset(buffer->vaddr, 0, buffer->size);
+	flight->config = (struct rvtrace_config){ .cpu = enc->cpu, .serial = rvtrace_new_serial() };
+	flight->offset = 0;
+	flight->failed = false;
+	record->cpu = enc->cpu;
+	record->src = enc->src_id;
+	record->address = (unsigned long)buffer->vaddr;
+	record->physical = virt_addr_valid(buffer->vaddr) ? virt_to_phys(buffer->vaddr) : 0;
+	record->bytes = buffer->size;
+	record->flags |= RVTRACE_FLIGHT_F_VALID;
+	flight->buffer = buffer;
+	return NULL;
+}
+
+static void rvtrace_flight_begin_ipi(void *unused)
+{
+	rvtrace_flight_begin(this_cpu_ptr(&rvtrace_cpus));
+}
+
+static void rvtrace_flight_end_ipi(void *unused)
+{
+	rvtrace_flight_end(this_cpu_ptr(&rvtrace_cpus));
+}
+
+static void rvtrace_flight_give(struct rvtrace_encoder *enc)
+{
+	struct rvtrace_flight *flight = &per_cpu(rvtrace_flights, enc->cpu);
+	const char *why;
+
+	lockdep_assert_held(&rvtrace_flight_mutex);
+	flight->record = rvtrace_flight_record(enc->cpu);
+	memset(flight->record, 0, PAGE_SIZE);
+	why = rvtrace_flight_prepare(enc, flight);
+	if (why) {
+		dev_notice(&enc->comp.dev, "not in flight mode: %s\n", why);
+		return;
+	}
+	/* A hart that is down begins when it comes up. */
+	smp_call_function_single(enc->cpu, rvtrace_flight_begin_ipi, NULL, 1);
+}
+
+static void rvtrace_flight_take(struct rvtrace_encoder *enc)
+{
+	struct rvtrace_flight *flight = &per_cpu(rvtrace_flights, enc->cpu);
+
+	lockdep_assert_held(&rvtrace_flight_mutex);
+	if (!flight->buffer)
+		return;
+	/* A hart that is down has ended before. */
+	smp_call_function_single(enc->cpu, rvtrace_flight_end_ipi, NULL, 1);
+	flight->record->flags = 0;
+	rvtrace_ramsink_free(enc->paths[0].ram, flight->buffer);
+	flight->buffer = NULL;
+}
+
+static void rvtrace_flight_for_each(void (*fn)(struct rvtrace_encoder *enc))
+{
+	struct rvtrace_component *comp;
+
+	cpus_read_lock();
+	mutex_lock(&rvtrace_mutex);
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->type == RVTRACE_TYPE_ENCODER)
+			fn(to_rvtrace_encoder(comp));
+	mutex_unlock(&rvtrace_mutex);
+	cpus_read_unlock();
+}
+
+/* The kernel has panicked, or is about to start another one after that. */
+static void rvtrace_flight_stop(void)
+{
+	rvtrace_session_panic();
+	if (rvtrace_flight_header)
+		rvtrace_flight_panic(rvtrace_flight_header);
+}
+
+static int rvtrace_flight_notify(struct notifier_block *block, unsigned long action, void *data)
+{
+	rvtrace_flight_stop();
+	return NOTIFY_OK;
+}
+
+/* What other notifiers execute does not matter any more. */
+static struct notifier_block rvtrace_flight_block = {
+	.notifier_call = rvtrace_flight_notify,
+	.priority = INT_MAX,
+};
+
+/* A kernel that waits for a crash is started before notifiers are called. */
+static void rvtrace_flight_hook(bool on)
+{
+#ifdef RVTRACE_COMPAT
+	if (on && rvtrace_compat_before_kexec(rvtrace_flight_stop))
+		pr_notice("flight mode: kdump needs crash_kexec_post_notifiers=1, as there is no kprobe at machine_kexec\n");
+	if (!on)
+		rvtrace_compat_before_kexec(NULL);
+#endif
+}
+
+static int rvtrace_flight_switch_on(void)
+{
+	int ret = rvtrace_flight_make_header();
+
+	if (ret)
+		return ret;
+	rvtrace_get();
+	static_branch_enable(&rvtrace_flight_on);
+	rvtrace_flight_for_each(rvtrace_flight_give);
+	rvtrace_flight_hook(true);
+	return 0;
+}
+
+static void rvtrace_flight_switch_off(void)
+{
+	rvtrace_flight_hook(false);
+	rvtrace_flight_for_each(rvtrace_flight_take);
+	static_branch_disable(&rvtrace_flight_on);
+	rvtrace_put();
+	rvtrace_flight_free_header();
+}
+
+static int rvtrace_flight_update(void)
+{
+	lockdep_assert_held(&rvtrace_flight_mutex);
+	if (!rvtrace_flight_ready || rvtrace_flight_wanted == !!rvtrace_flight_header)
+		return 0;
+	if (rvtrace_flight_wanted)
+		return rvtrace_flight_switch_on();
+	rvtrace_flight_switch_off();
+	return 0;
+}
+
+static int rvtrace_flight_set(const char *text, const struct kernel_param *param)
+{
+	bool before;
+	int ret;
+
+	guard(mutex)(&rvtrace_flight_mutex);
+	before = rvtrace_flight_wanted;
+	ret = param_set_bool(text, param) ?: rvtrace_flight_update();
+	if (ret)
+		rvtrace_flight_wanted = before;
+	return ret;
+}
+
+static const struct kernel_param_ops rvtrace_flight_ops = {
+	.set = rvtrace_flight_set,
+	.get = param_get_bool,
+};
+
+module_param_cb(flight, &rvtrace_flight_ops, &rvtrace_flight_wanted, 0644);
+MODULE_PARM_DESC(flight, "trace the kernel all the time, for a dump of a crashed machine");
+
+/* A hart has an encoder now. */
+void rvtrace_flight_add_encoder(struct rvtrace_encoder *enc)
+{
+	guard(mutex)(&rvtrace_flight_mutex);
+	guard(cpus_read_lock)();
+	if (rvtrace_flight_header)
+		rvtrace_flight_give(enc);
+}
+
+/* The encoder goes away. Its hart does not use it any more. */
+void rvtrace_flight_remove_encoder(struct rvtrace_encoder *enc)
+{
+	guard(mutex)(&rvtrace_flight_mutex);
+	guard(cpus_read_lock)();
+	rvtrace_flight_take(enc);
+}
+
+void rvtrace_flight_init(void)
+{
+	int ret;
+
+	atomic_notifier_chain_register(&panic_notifier_list, &rvtrace_flight_block);
+	guard(mutex)(&rvtrace_flight_mutex);
+	rvtrace_flight_ready = true;
+	ret = rvtrace_flight_update();
+	if (ret)
+		pr_err("no flight mode: error %d\n", ret);
+}
+
+void rvtrace_flight_exit(void)
+{
+	scoped_guard(mutex, &rvtrace_flight_mutex) {
+		rvtrace_flight_wanted = false;
+		rvtrace_flight_update();
+		rvtrace_flight_ready = false;
+	}
+	atomic_notifier_chain_unregister(&panic_notifier_list, &rvtrace_flight_block);
+}

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Flight mode: each hart traces all the time, gives its encoder to events, and takes it back. What a
+ * crashed machine has of it is tested where there is a dump of it.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "common.h"
+
+#define FLIGHT "/sys/module/rvtrace/parameters/flight"
+#define AUX_SIZE (1u << 20)
+#define ROUNDS 20
+
+static bool flight(const char *value)
+{
+	return !write_line(FLIGHT, value) && read_line(FLIGHT)[0] == (*value == '1' ? 'Y' : 'N');
+}
+
+static bool is_state(const char *component, const char *state)
+{
+	return !strcmp(read_line(BUS_DIR "/%s/state", component) ?: "", state);
+}
+
+static bool sinks_are_private(void)
+{
+	return !access(BUS_DIR "/ramsink-1", F_OK) && access(BUS_DIR "/funnel-0", F_OK) &&
+	       !strcmp(read_line(BUS_DIR "/ramsink-0/memory") ?: "", "smem");
+}
+
+/* The event records its program only, as if there were no flight mode, and the mode goes on. */
+static void test_event(void)
+{
+	struct perf_event_attr attr;
+	struct messages messages;
+	struct recording rec;
+	bool good = true;
+
+	attr_init(&attr, often_synced());
+	if (recording_open(&rec, &attr, 0, -1, AUX_SIZE)) {
+		tap_check(false, "an event opens");
+		return;
+	}
+	for (int i = 0; i < ROUNDS; i++) {
+		good = !recording_enable(&rec) && good;
+		work(1000);
+		good = !recording_disable(&rec) && good;
+		good = all_encoders("tracing") && good;
+	}
+	recording_read(&rec, false);
+	messages_count(&rec, &messages);
+	tap_note("%u messages, %u of the user, %u of the kernel", messages.n, messages.user_syncs,
+		 messages.kernel_syncs);
+	tap_check(good, "after each event flight mode goes on");
+	tap_check(messages.whole && messages.user_syncs && !messages.kernel_syncs &&
+		  !rec.partial && !rec.truncated, "an event has its own trace, all of it");
+	recording_close(&rec);
+}
+
+static void test_hotplug(void)
+{
+	const char *online = "/sys/devices/system/cpu/cpu1/online";
+	bool down, up;
+
+	if (access(online, W_OK)) {
+		tap_skip("cpu1 cannot be taken away", "hotplug");
+		return;
+	}
+	down = !write_line(online, "0") && !is_state("ramsink-1", "tracing") &&
+	       is_state("encoder-0", "tracing");
+	up = !write_line(online, "1") && all_encoders("tracing");
+	tap_check(down && up, "a hart that comes up again is in flight mode");
+}
+
+static void test_switch(void)
+{
+	bool good = true;
+
+	for (int i = 0; i < ROUNDS; i++)
+		good = flight("0") && soon_all_encoders("inactive") && flight("1") &&
+		       all_encoders("tracing") && good;
+	tap_check(good, "it is switched off and on %d times", ROUNDS);
+}
+
+int main(void)
+{
+	require_pmu();
+	if (!sinks_are_private())
+		tap_skip_all("not each hart has a RAM sink of its own that writes into memory");
+	tap_plan(6);
+	tap_check(flight("1") && all_encoders("tracing"), "all harts trace");
+	test_event();
+	test_hotplug();
+	test_switch();
+	tap_check(flight("0") && soon_all_encoders("inactive"), "none traces afterwards");
+	tap_end();
+}
