@@ -1,10 +1,28 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # Flight mode: each hart traces all the time, and a dump of the machine's memory has what led to the
-# kernel's panic.
+# kernel's panic. The dump is made by the emulator here; long/flight.t has those of kdump.
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/driver-lib.sh"
+. "$(dirname "$0")/flight-lib.sh"
 
-selftests stable stable own-hart=on flight
-selftests testing testing own-hart=on flight
+for kernel in stable testing; do
+	selftests $kernel $kernel own-hart=on flight
+done
+
+command -v python3 >/dev/null || skip_rest "there is no python3 to ask the emulator for a dump"
+crash panic testing '' flight_buffer=65536 'ls -lR /usr/bin > /dev/null'
+crash_is_right panic 20000
+for cpu in 0 1; do
+	check "panic: the buffer of CPU $cpu is full" grep -q " in 65536 bytes" <(head_of $cpu)
+done
+check "panic: it names the hart that panicked" grep -q "which panicked" <(head_of 0; head_of 1)
+# Symbols are those that the dump has of its kernel; those of modules come with kallsyms.
+"$HOST/perf-rvtrace" crash --last 2000000 "$crash_core" >"$dir/symbols"
+check "panic: the flow goes through the kernel's panic" grep -q ' vpanic+0x[0-9a-f]* (\[kernel.kallsyms\])$' "$dir/symbols"
+"$HOST/perf-rvtrace" crash --last 2000000 --kallsyms "$dir/share/kallsyms" "$crash_core" >"$dir/kallsyms"
+check "panic: it ends where the driver stops the trace" grep -q '(\[rvtrace\])$' "$dir/kallsyms"
+is "panic: both know the same functions of the kernel" "" \
+	"$(diff <(grep -v '\[unknown\]' "$dir/symbols") <(grep -vE '\(\[(rvtrace|9p|netfs|virtio[a-z_]*|squashfs|failover|[a-z0-9_]*)\]\)$' "$dir/kallsyms") | head -n 3)"
+rm -rf "$guest_bin" "$crash_core"
 done_testing

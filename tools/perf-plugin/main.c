@@ -34,6 +34,7 @@ static const struct command {
 	{ "list", cmd_list, "the trace hardware of this machine", false },
 	{ "doctor", cmd_doctor, "whether the trace hardware of this machine works", true },
 	{ "decode", cmd_decode, "the program's flow from a bare dump and ELF files", false },
+	{ "crash", cmd_crash, "what each hart executed before its kernel panicked", false },
 	{ "dump", cmd_dump, "print the messages of a trace", false },
 	{ "tandem", cmd_tandem, "traces for tandem verification: print, make, check, convert",
 	  false },

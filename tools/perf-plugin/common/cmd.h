@@ -24,6 +24,7 @@ int cmd_index(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_decode(int argc, char **argv);
+int cmd_crash(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_tandem(int argc, char **argv);
 
