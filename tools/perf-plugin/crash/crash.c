@@ -12,7 +12,6 @@
 #include <string.h>
 #include <rvtrace/params.h>
 #include "common/cmd.h"
-#include "common/json.h"
 #include "common/text.h"
 #include "common/view.h"
 #include "crash/crash.h"
@@ -28,7 +27,7 @@ struct options {
 	const char *path, *kallsyms;
 	uint64_t last;
 	int *cpus, n_cpus;	/* NULL: all */
-	bool raw, json;
+	bool raw;
 };
 
 struct crash {
@@ -52,7 +51,6 @@ static const char usage_text[] =
 	"      --kallsyms FILE   symbols from a copy of /proc/kallsyms; without it the dump's own,\n"
 	"                        which are those of the kernel without modules\n"
 	"      --raw-pc          CPU TID PRIVILEGE PC, for programs that compare\n"
-	"      --json            an object a line\n"
 	"Exit status: 0 clean; 1 trace was lost, or some hart has none; 2 unusable arguments or files.\n";
 
 /* ---- options ---- */
@@ -80,9 +78,6 @@ static int parse_option(struct options *o, int opt)
 	case 'r':
 		o->raw = true;
 		return 0;
-	case 'j':
-		o->json = true;
-		return json_supported();
 	case 'h':
 		fputs(usage_text, stdout);
 		exit(STATUS_CLEAN);
@@ -98,7 +93,6 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{ "cpu", required_argument, NULL, 'C' },
 		{ "kallsyms", required_argument, NULL, 'k' },
 		{ "raw-pc", no_argument, NULL, 'r' },
-		{ "json", no_argument, NULL, 'j' },
 		{ "help", no_argument, NULL, 'h' },
 		{}
 	};
@@ -108,9 +102,6 @@ static int parse_options(int argc, char **argv, struct options *o)
 		if (parse_option(o, opt))
 			return STATUS_UNUSABLE;
 	}
-	if (o->raw && o->json)
-		return cmd_error(STATUS_UNUSABLE, "--raw-pc and --json are two forms of the same: "
-				 "leave one out");
 	o->path = cmd_one_file(argc, argv, "a dump");
 	return o->path ? 0 : STATUS_UNUSABLE;
 }
@@ -147,21 +138,6 @@ static void print_insn(const struct crash *crash, uint32_t cpu, uint64_t pc)
 	puts("])");
 }
 
-static void json_insn(const struct crash *crash, uint32_t cpu, uint64_t pc)
-{
-	const struct crash_symbol *symbol = find_symbol(crash, pc);
-	struct json json = json_begin(stdout, "instruction");
-
-	json_number(&json, "cpu", cpu);
-	json_address(&json, "ip", pc);
-	if (symbol) {
-		json_text(&json, "symbol", symbol->name);
-		json_number(&json, "offset", pc - symbol->addr);
-		json_text(&json, "dso", symbol->owner ? symbol->owner : "[kernel.kallsyms]");
-	}
-	json_end(&json);
-}
-
 static void print_run(const struct crash *crash, uint32_t cpu, const struct crash_entry *entry,
 		      uint64_t skip)
 {
@@ -173,8 +149,6 @@ static void print_run(const struct crash *crash, uint32_t cpu, const struct cras
 		if (crash->options.raw) {
 			*put_hex(text, pc) = 0;
 			printf("%u -1 %c %s\n", cpu, (int64_t)pc < 0 ? 'S' : 'U', text);
-		} else if (crash->options.json) {
-			json_insn(crash, cpu, pc);
 		} else {
 			print_insn(crash, cpu, pc);
 		}
@@ -190,18 +164,8 @@ static void print_event(const struct crash *crash, uint32_t cpu, const struct cr
 			   entry->type == RVT_EVENT_STOP ? "stop" :
 			   entry->type == RVT_EVENT_LOST ? "lost" :
 			   entry->interrupt ? "interrupt" : "exception";
-	struct json json;
 
-	if (crash->options.json) {
-		json = json_begin(stdout, what);
-		json_number(&json, "cpu", cpu);
-		json_address(&json, "ip", entry->pc);
-		if (entry->type == RVT_EVENT_TRAP)
-			json_address(&json, "to", entry->target);
-		if (*reason)
-			json_text(&json, "reason", reason);
-		json_end(&json);
-	} else if (!crash->options.raw) {
+	if (!crash->options.raw) {
 		printf("[%03u] %16" PRIx64 " -- %s%s%s\n", cpu, entry->pc, what,
 		       *reason ? ": " : "", reason);
 	} else if (entry->type != RVT_EVENT_TRAP) {
@@ -217,20 +181,7 @@ static void print_head(const struct crash *crash, const struct crash_hart *hart,
 	const bool panicked = crash->flight.header.panic_time &&
 			      crash->flight.header.panic_cpu == hart->record.cpu;
 	uint64_t shown = tail->wanted && tail->insns > tail->wanted ? tail->wanted : tail->insns;
-	struct json json;
 
-	if (crash->options.json) {
-		json = json_begin(stdout, "hart");
-		json_number(&json, "cpu", hart->record.cpu);
-		json_number(&json, "lost", tail->lost);
-		json_flag(&json, "overflow", hart->record.flags & RVTRACE_FLIGHT_F_LOST);
-		json_number(&json, "bytes", hart->len);
-		json_number(&json, "instructions", tail->total);
-		json_number(&json, "shown", shown);
-		json_flag(&json, "panicked", panicked);
-		json_end(&json);
-		return;
-	}
 	printf("# CPU %u%s: the last %" PRIu64 " of %" PRIu64 " instructions in %zu bytes of trace",
 	       hart->record.cpu, panicked ? ", which panicked" : "", shown, tail->total, hart->len);
 	if (tail->lost)
@@ -375,19 +326,9 @@ static void print_machine(const struct crash *crash)
 {
 	const struct rvtrace_flight_header *header = &crash->flight.header;
 	char id[64];
-	struct json json;
 
 	if (!vmcore_text(crash->core, "BUILD-ID", id, sizeof(id)))
 		id[0] = 0;
-	if (crash->options.json) {
-		json = json_begin(stdout, "crash");
-		json_text(&json, "release", header->release);
-		json_text(&json, "build_id", id);
-		if (header->panic_time)
-			json_number(&json, "panic_cpu", header->panic_cpu);
-		json_end(&json);
-		return;
-	}
 	fputs("# kernel ", stdout);
 	put_visible(stdout, header->release);
 	if (id[0]) {
