@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Flight mode: each hart traces all the time, gives its encoder to events, and takes it back. What a
- * crashed machine has of it is tested where there is a dump of it.
+ * Flight mode: each hart traces all the time, gives its encoder to events, and takes it back. What
+ * a crashed machine has of it is tested where there is a dump of it.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

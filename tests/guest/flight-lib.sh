@@ -41,19 +41,29 @@ crash()
 	check "$name: all components are disabled" no_violations
 }
 
-# flow_is_the_end CPU MIN: what was decoded of the hart, MIN instructions or more, is the end of what
-# the model says that its encoder traced, instruction by instruction.
+# flow_is_the_end CPU: what was decoded of the hart ends with the last run of instructions that its
+# encoder traced, by the model. With $flow_exact all of it is compared with the end of the truth: the
+# comparison with gaps, which is much faster, does not see a piece that is missing in the middle.
+flow_exact=
 flow_is_the_end()
 {
-	local cpu=$1 min=$2 n
+	local cpu=$1 addr count
 
 	awk -v cpu="$cpu" '$1 == cpu { print $4 }' "$dir/raw" >"$dir/flow.$cpu"
-	n=$(wc -l <"$dir/flow.$cpu")
-	[ "$n" -ge "$min" ] || { echo "only $n instructions were decoded"; return 1; }
-	"$HOST/rvt-truth" --pc --traced "$dir/truth/truth.$cpu" | tail -n "$n" | cmp - "$dir/flow.$cpu"
+	if [ "$flow_exact" ]; then
+		"$HOST/rvt-truth" --pc --traced "$dir/truth/truth.$cpu" |
+			tail -n "$(wc -l <"$dir/flow.$cpu")" | cmp - "$dir/flow.$cpu"
+		return
+	fi
+	read -r _ addr _ count < <("$HOST/rvt-truth" --traced "$dir/truth/truth.$cpu" | tail -n 1)
+	[ "$addr" = "$(tail -n "$count" "$dir/flow.$cpu" | head -n 1)" ] && return
+	echo "the truth ends with $count instructions from $addr on, what was decoded with"
+	tail -n 3 "$dir/flow.$cpu"
+	return 1
 }
 
-# crash_is_right NAME MIN [CPU...]: the flow of these harts (0 and 1) is that of the model.
+# crash_is_right NAME MIN [CPU...]: the flow of these harts (0 and 1), MIN instructions or more in
+# all, is that of the model, up to the end.
 crash_is_right()
 {
 	local name=$1 min=$2 cpu
@@ -62,9 +72,10 @@ crash_is_right()
 	"$HOST/perf-rvtrace" crash --last 0 --raw-pc "$crash_core" >"$dir/raw" 2>"$dir/errors"
 	is "$name: nothing is lost" 0 $?
 	is "$name: nothing is wrong" "" "$(cat "$dir/errors")"
+	check "$name: the flow equals the truth" "$HOST/rvt-truth-diff" --lossy --min "$min" "$dir/truth" <"$dir/raw"
 	[ $# -gt 0 ] || set -- 0 1
 	for cpu; do
-		check "$name: the flow of CPU $cpu up to the panic equals the truth" flow_is_the_end "$cpu" "$min"
+		check "$name: the flow of CPU $cpu goes up to the panic" flow_is_the_end "$cpu"
 	done
 }
 
@@ -106,10 +117,10 @@ crash_kdump()
 	workload kdump -static || return
 	cp "$image" "$guest_bin/Image"
 	crash_job "$TOP/build/lab/initrd-$kernel.cpio" >"$guest_bin/initrd"
-	lab_options="--mem 416 --append crashkernel=192M${append:+ --append $append}"
+	lab_options="--mem 512 --append crashkernel=192M${append:+ --append $append}"
 	guest "$name" "$kernel" "$model" "insmod rvtrace.ko flight=1 || exit 1
 		cat /proc/kallsyms > kallsyms
-		./kdump Image initrd 'console=ttyS0 panic=-1 nr_cpus=1 loglevel=7' || exit 3
+		./kdump Image initrd 'console=ttyS0 panic=-1 nr_cpus=1 cma=0 loglevel=7 earlycon=sbi' || exit 3
 		$commands
 		sync
 		echo c > /proc/sysrq-trigger

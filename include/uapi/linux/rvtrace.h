@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only WITH Linux-syscall-note */
 /*
- * Formats that only the PMUs rvtrace and riscv_ctr use: a flag of AUX records, ids of hardware, what
- * memory holds in flight mode, and samples of Control Transfer Records.
+ * Formats that only the PMUs rvtrace and riscv_ctr use: a flag of AUX records, ids of hardware,
+ * what memory holds in flight mode, and samples of Control Transfer Records.
  */
 #ifndef _UAPI_LINUX_RVTRACE_H
 #define _UAPI_LINUX_RVTRACE_H
@@ -37,8 +37,8 @@
 /* .flags of a hart; the rest of it is not set without the first */
 #define RVTRACE_FLIGHT_F_VALID		0x1	/* there is a buffer */
 #define RVTRACE_FLIGHT_F_RUNNING	0x2	/* the sink writes: .offset is where it began */
-#define RVTRACE_FLIGHT_F_WRAPPED	0x4	/* all of the buffer has trace, .offset the oldest */
-#define RVTRACE_FLIGHT_F_LOST		0x8	/* the encoder lost messages, or the sink its place */
+#define RVTRACE_FLIGHT_F_WRAPPED	0x4	/* the buffer is full, .offset is the oldest */
+#define RVTRACE_FLIGHT_F_LOST		0x8	/* messages were lost, or the sink its place */
 #define RVTRACE_FLIGHT_F_ALL_MODES	0x10	/* not only the kernel is traced */
 
 /**

@@ -4,6 +4,7 @@
 # flow of each hart up to the panic equals the truth.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../flight-lib.sh"
+flow_exact=yes
 
 for kernel in stable testing; do
 	# The lab makes the initramfs of a kernel when that is booted.

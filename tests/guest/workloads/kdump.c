@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * kdump IMAGE INITRD CMDLINE: lays out a kernel that starts when this one panics, in the memory that
- * "crashkernel=" keeps for it: Image, initramfs, devicetree, and the ELF header of /proc/vmcore.
+ * kdump IMAGE INITRD CMDLINE: lays out a kernel that starts when this one panics, in the memory
+ * that "crashkernel=" keeps for it: Image, initramfs, devicetree, and the ELF header of
+ * /proc/vmcore.
  */
 #define _GNU_SOURCE
 #include <elf.h>
@@ -75,8 +76,8 @@ static int find_ranges(const char *name, struct range *ranges)
 		struct range *range = &ranges[n];
 
 		line[strcspn(line, "\n")] = 0;
-		if (sscanf(line, " %" SCNx64 "-%" SCNx64 " : %n", &range->from, &range->to, &at) == 2 &&
-		    !strcmp(line + at, name)) {
+		if (sscanf(line, " %" SCNx64 "-%" SCNx64 " : %n", &range->from, &range->to,
+			   &at) == 2 && !strcmp(line + at, name)) {
 			range->to++;
 			n++;
 		}
@@ -184,7 +185,7 @@ static bool is_one_of(const char *name, const struct property *properties)
 	return false;
 }
 
-/* A copy of the structure in which /chosen has these properties and not those of old of that name */
+/* A copy of the structure in which /chosen has these properties instead of those so called */
 static void copy_nodes(const struct bytes *fdt, const struct property *properties,
 		       uint32_t names_at, struct bytes *out)
 {
@@ -277,7 +278,7 @@ int main(int argc, char **argv)
 	unsigned int n = 0;
 
 	if (argc != 4 || find_ranges("Crash kernel", own) != 1) {
-		fprintf(stderr, "usage: kdump IMAGE INITRD CMDLINE, after booting with crashkernel=\n");
+		fprintf(stderr, "usage: kdump IMAGE INITRD CMDLINE (boot with crashkernel=)\n");
 		return 1;
 	}
 	image = read_file(argv[1]);
@@ -304,7 +305,8 @@ int main(int argc, char **argv)
 		{ NULL, NULL, 0 } });
 	place(segments, &n, &next, &fdt, 0, IMAGE_ALIGN);
 	if (next > own[0].to) {
-		fprintf(stderr, "kdump: %" PRIu64 " bytes are too few\n", own[0].to - own[0].from);
+		fprintf(stderr, "kdump: %" PRIu64 " bytes are too few\n",
+			own[0].to - own[0].from);
 		return 1;
 	}
 	if (syscall(SYS_kexec_load, entry, n, segments, KEXEC_ON_CRASH | ARCH_RISCV))

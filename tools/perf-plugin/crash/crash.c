@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * perf-rvtrace crash: what each hart executed last, out of the dump of a machine whose kernel has
- * panicked. The driver's flight mode left the trace there; the kernel's code is that of the dump, as
- * it was patched then.
+ * panicked. The driver's flight mode left the trace there; the kernel's code is that of the dump,
+ * as it was patched then.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -44,14 +44,15 @@ struct crash {
 
 static const char usage_text[] =
 	"usage: perf-rvtrace crash [OPTIONS] VMCORE\n"
-	"Prints what each hart executed up to the panic of its kernel. The driver was in flight mode\n"
-	"(rvtrace.flight=1), VMCORE is the dump of that machine: an ELF core file.\n"
+	"Prints what each hart executed up to the panic of its kernel. The driver was in flight\n"
+	"mode (rvtrace.flight=1), VMCORE is the dump of that machine: an ELF core file.\n"
 	"      --last N          instructions of each hart (1000000); 0: all that the trace has\n"
 	"  -C, --cpu LIST        only these\n"
-	"      --kallsyms FILE   symbols from a copy of /proc/kallsyms; without it the dump's own,\n"
-	"                        which are those of the kernel without modules\n"
+	"      --kallsyms FILE   symbols from a copy of /proc/kallsyms; without it the dump's\n"
+	"                        own, which are those of the kernel without modules\n"
 	"      --raw-pc          CPU TID PRIVILEGE PC, for programs that compare\n"
-	"Exit status: 0 clean; 1 trace was lost, or some hart has none; 2 unusable arguments or files.\n";
+	"Exit status: 0 clean; 1 trace was lost, or some hart has none; 2 unusable arguments or\n"
+	"files.\n";
 
 /* ---- options ---- */
 
@@ -285,11 +286,11 @@ static int open_flight(struct crash *crash)
 		return STATUS_UNUSABLE;
 	if (!crash_flight_find(crash->core, &crash->flight))
 		return cmd_error(STATUS_UNUSABLE, "%s: the driver was not in flight mode, or its "
-				 "pages are not in the dump.\n  Switch it on by rvtrace.flight=1, or "
-				 "1 to /sys/module/rvtrace/parameters/flight", o->path);
+				 "pages are not in the dump.\n  Switch it on by rvtrace.flight=1, "
+				 "or 1 to /sys/module/rvtrace/parameters/flight", o->path);
 	if (crash->flight.headers > 1)
-		cmd_warning("%s: flight mode of %u kernels, the one that panicked is shown", o->path,
-			    crash->flight.headers);
+		cmd_warning("%s: flight mode of %u kernels, the one that panicked is shown",
+			    o->path, crash->flight.headers);
 	if (!header->panic_time)
 		cmd_warning("%s: the kernel did not tell the driver that it panicked", o->path);
 	if (!header->satp)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Between the files of `perf rvtrace crash`: the memory of a machine whose kernel has panicked, what
- * the driver's flight mode left in it, and the kernel's symbols.
+ * Between the files of `perf rvtrace crash`: the memory of a machine whose kernel has panicked,
+ * what the driver's flight mode left in it, and the kernel's symbols.
  */
 #ifndef PERF_RVTRACE_CRASH_H
 #define PERF_RVTRACE_CRASH_H

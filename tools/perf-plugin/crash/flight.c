@@ -106,17 +106,19 @@ int crash_hart_read(const struct vmcore *core, const struct crash_flight *flight
 
 	*hart = (struct crash_hart){ 0 };
 	if (!bytes || len < header->hart_bytes)
-		return cmd_error(-ENODATA, "CPU %u: what the driver says of it is not in the dump", n);
+		return cmd_error(-ENODATA, "CPU %u: what the driver says of it is not in the dump",
+				 n);
 	memcpy(record, bytes, sizeof(*record));
 	if (!(record->flags & RVTRACE_FLIGHT_F_VALID))
 		return 0;
 	if (record->flags & RVTRACE_FLIGHT_F_RUNNING)
-		return cmd_error(-ENODATA, "CPU %u: its sink was still writing: where the trace ends "
-				 "is not known (the kernel has not panicked, or kdump began before "
-				 "the driver could stop it: boot with crash_kexec_post_notifiers)",
-				 record->cpu);
+		return cmd_error(-ENODATA, "CPU %u: its sink was still writing: where the trace "
+				 "ends is not known (the kernel has not panicked, or kdump began "
+				 "before the driver could stop it: boot with "
+				 "crash_kexec_post_notifiers)", record->cpu);
 	if (!record->bytes || record->bytes > MAX_BUFFER || record->offset > record->bytes)
-		return cmd_error(-EINVAL, "CPU %u: what the driver says of its trace is damaged", n);
+		return cmd_error(-EINVAL, "CPU %u: what the driver says of its trace is damaged",
+				 n);
 	hart->params = strndup((const char *)bytes + sizeof(*record),
 			       header->hart_bytes - sizeof(*record));
 	return hart->params ? read_trace(core, hart) : cmd_error(-ENOMEM, "out of memory");

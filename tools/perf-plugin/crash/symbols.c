@@ -64,8 +64,8 @@ static int add_line(struct crash_symbols *symbols, size_t *room, char *line)
 		owner += strspn(owner, " \t[");
 		owner[strcspn(owner, "]")] = 0;
 	}
-	/* What marks data and alignment is no function. */
-	return *name == '$' ? 0 : add(symbols, room, addr, name, owner);
+	/* Marks of data and labels of compilers are no functions. */
+	return *name == '$' || !strncmp(name, ".L", 2) ? 0 : add(symbols, room, addr, name, owner);
 }
 
 static int read_file(const char *path, char **text)

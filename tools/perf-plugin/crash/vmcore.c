@@ -100,7 +100,7 @@ static int read_headers(struct vmcore *core, Elf *elf, const char *path)
 	    ehdr.e_machine != EM_RISCV || ehdr.e_ident[EI_CLASS] != ELFCLASS64 ||
 	    elf_getphdrnum(elf, &n))
 		return cmd_error(-EINVAL, "%s: no ELF core file of a 64-bit RISC-V machine.\n"
-				 "  A dump that makedumpfile compressed is none: use its option -E, or "
+				 "  What makedumpfile compressed is none: use its option -E, or "
 				 "/proc/vmcore as it is", path);
 	for (size_t i = 0; i < n && !err; i++) {
 		if (!gelf_getphdr(elf, i, &phdr))
@@ -279,8 +279,8 @@ static bool translate(const struct vmcore *core, uint64_t addr, uint64_t *physic
 	for (int level = levels - 1; level >= 0; level--) {
 		unsigned int shift = PAGE_SHIFT + LEVEL_BITS * level;
 
-		if (!read_entry(core, table + (addr >> shift & index_mask) * sizeof(entry), &entry) ||
-		    !(entry & PTE_VALID))
+		table += (addr >> shift & index_mask) * sizeof(entry);
+		if (!read_entry(core, table, &entry) || !(entry & PTE_VALID))
 			return false;
 		table = (entry >> PTE_PPN_SHIFT & ppn_mask) << PAGE_SHIFT;
 		if (!(entry & (PTE_READ | PTE_EXECUTE)))
