@@ -185,11 +185,11 @@ static void print_head(const struct crash *crash, const struct crash_hart *hart,
 
 	printf("# CPU %u%s: the last %" PRIu64 " of %" PRIu64 " instructions in %zu bytes of trace",
 	       hart->record.cpu, panicked ? ", which panicked" : "", shown, tail->total, hart->len);
-	if (tail->lost)
-		printf("; flow was lost %" PRIu64 " times", tail->lost);
-	if (tail->why) {
+	if (tail->loss.n)
+		printf("; flow was lost %" PRIu64 " times", tail->loss.n);
+	if (tail->loss.why) {
 		fputs(", first: ", stdout);
-		put_visible(stdout, tail->why);
+		put_visible(stdout, tail->loss.why);
 	}
 	if (hart->record.flags & RVTRACE_FLIGHT_F_LOST)
 		fputs("; the encoder had to drop messages", stdout);
@@ -247,7 +247,7 @@ static int show_hart(struct crash *crash, const struct crash_hart *hart)
 		cmd_error(0, "CPU %u: %s", hart->record.cpu, strerror(-err));
 	} else {
 		print_tail(crash, hart, &tail);
-		crash->lost |= tail.lost || hart->record.flags & RVTRACE_FLIGHT_F_LOST;
+		crash->lost |= tail.loss.n || hart->record.flags & RVTRACE_FLIGHT_F_LOST;
 	}
 	crash_tail_free(&tail);
 	return err;

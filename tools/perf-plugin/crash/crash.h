@@ -108,12 +108,17 @@ struct crash_entry {
 	bool interrupt;
 };
 
+struct crash_loss {
+	uint64_t n;
+	char *why;			/* the first; malloc'd or NULL */
+};
+
 struct crash_tail {
 	struct crash_entry *entries;	/* a ring */
 	size_t room, begin, n;
 	uint64_t insns, wanted;		/* in the ring; 0: all */
-	uint64_t total, lost;		/* in all of the trace */
-	char *why;			/* what is wrong first; malloc'd or NULL */
+	uint64_t total;			/* in all of the trace */
+	struct crash_loss before, loss;	/* before the first instruction, and behind it */
 };
 
 /* Decodes all and keeps the end. 0 or -errno. */

@@ -72,6 +72,13 @@ static int on_runs(void *ctx, const struct rvt_run *runs, size_t n)
 	return err;
 }
 
+static void note_loss(struct crash_loss *loss, const struct rvt_event *event)
+{
+	loss->n++;
+	if (!loss->why && event->detail)
+		loss->why = strdup(event->detail);
+}
+
 static int on_event(void *ctx, const struct rvt_event *event)
 {
 	struct decode *decode = ctx;
@@ -83,11 +90,11 @@ static int on_event(void *ctx, const struct rvt_event *event)
 
 	if (event->type == RVT_EVENT_LOST) {
 		/* A ring has no beginning: nothing is missing before the first synchronisation. */
-		if (!tail->total)
+		if (!tail->total) {
+			note_loss(&tail->before, event);
 			return 0;
-		tail->lost++;
-		if (!tail->why && event->detail)
-			tail->why = strdup(event->detail);
+		}
+		note_loss(&tail->loss, event);
 	} else if (event->type != RVT_EVENT_START && event->type != RVT_EVENT_STOP &&
 		   event->type != RVT_EVENT_TRAP) {
 		return 0;
@@ -137,11 +144,17 @@ int crash_tail_decode(struct crash_tail *tail, const struct crash_hart *hart,
 		err = feed(stream, hart);
 	rvt_stream_destroy(stream);
 	rvt_flow_destroy(decode.flow);
+	/* Unless nothing came after it */
+	if (!tail->total) {
+		tail->loss = tail->before;
+		tail->before = (struct crash_loss){ 0 };
+	}
 	return err;
 }
 
 void crash_tail_free(struct crash_tail *tail)
 {
 	free(tail->entries);
-	free(tail->why);
+	free(tail->before.why);
+	free(tail->loss.why);
 }
