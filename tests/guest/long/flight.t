@@ -5,18 +5,19 @@
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../flight-lib.sh"
 flow_exact=yes
+GUEST_TIMEOUT=1200
 
 for kernel in stable testing; do
 	# The lab makes the initramfs of a kernel when that is booted.
 	"$LAB" run --kernel $kernel -- true
-	crash_kdump kdump-$kernel $kernel '' '' 'ls -lR /usr/share > /dev/null'
+	crash_kdump kdump-$kernel $kernel '' '' 'ls -lR /usr/bin > /dev/null'
 	crash_is_right kdump-$kernel 100000
 	"$HOST/perf-rvtrace" crash --kallsyms "$dir/share/kallsyms" "$crash_core" >"$dir/printed"
 	check "kdump-$kernel: the flow goes through the kernel's panic" grep -q ' v\?panic+0x[0-9a-f]* ' "$dir/printed"
 	check "kdump-$kernel: it names the kernel by its build id" grep -q '^# kernel [67].*, build id [0-9a-f]\{40\}' "$dir/printed"
 	rm -f "$crash_core"
 done
-crash_kdump notifiers testing '' crash_kexec_post_notifiers 'ls -lR /usr/share > /dev/null'
+crash_kdump notifiers testing '' crash_kexec_post_notifiers 'ls -lR /usr/bin > /dev/null'
 crash_is_right notifiers 100000
 rm -rf "$guest_bin" "$crash_core"
 done_testing
