@@ -289,7 +289,7 @@ wrong_arguments_are_explained()
 		for wrong in --no-such-option surplus-word; do
 			# The first word of these is a program to trace, a file to read, or a function.
 			[ $wrong = --no-such-option ] ||
-				[[ ! $command =~ ^(record|d.*|tandem.*|annotate|latency|fleet)$ ]] || continue
+				[[ ! $command =~ ^(record|crash|d.*|tandem.*|annotate|latency|fleet)$ ]] || continue
 			# shellcheck disable=SC2086
 			if "$plugin" $command $wrong >"$dir/help" 2>&1 </dev/null; then
 				echo "$command $wrong: exit status 0"
