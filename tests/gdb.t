@@ -92,8 +92,64 @@ build()
 }
 build exits ecall
 build crashes "ld a0, 0(zero)"
+# Some million instructions, most of them in busy(); its code has 16 bytes in common with that of
+# seldom(), and an instruction that is never executed.
+cat >"$dir/far.S" <<'END'
+	.globl _start
+	.type _start, @function
+_start:
+	.cfi_startproc
+	.cfi_undefined ra
+	call seldom
+	call busy
+	li a7, 93
+	ecall
+	.cfi_endproc
+	.size _start, . - _start
+	.balign 16
+	.type seldom, @function
+seldom:
+	.cfi_startproc
+	ret
+	.cfi_endproc
+	.size seldom, . - seldom
+	.type rounds, @function
+rounds:
+	.cfi_startproc
+	li t0, 300000
+1:	andi t1, t0, 1
+	beqz t1, 2f
+	addi t2, t2, 1
+2:	addi t0, t0, -1
+	bnez t0, 1b
+	ret
+never:	nop
+	.cfi_endproc
+	.size rounds, . - rounds
+	.type busy, @function
+busy:
+	.cfi_startproc
+	addi sp, sp, -16
+	.cfi_def_cfa_offset 16
+	sd ra, 8(sp)
+	.cfi_offset ra, -8
+	call rounds
+	call seldom
+	call rounds
+	ld ra, 8(sp)
+	.cfi_restore ra
+	addi sp, sp, 16
+	.cfi_def_cfa_offset 0
+	ret
+	.cfi_endproc
+	.size busy, . - busy
+END
+sed -n '/^	.section .note/,$p' "$dir/program.S" >>"$dir/far.S"
+riscv64-linux-gnu-as -g -march=rv64gc -mno-relax -o "$dir/far.o" "$dir/far.S" &&
+	riscv64-linux-gnu-ld --no-relax -e _start -o "$dir/far" "$dir/far.o"
 build/host/rvt-execute "$dir/exits.data" "$dir/exits" || skip_all "built without Unicorn"
 build/host/rvt-execute "$dir/threads.data" "$dir/exits" threads
+build/host/rvt-execute "$dir/far.data" "$dir/far"
 build/host/rvt-execute "$dir/crashes.data" "$dir/crashes"
 build/host/rvt-execute "$dir/lost.data" "$dir/exits" lost
 
@@ -263,6 +319,17 @@ else
 	timeout 120 "$gdb" -nx -batch -x "$dir/script" </dev/null >"$dir/out" 2>&1
 	grep -q 'give it `set osabi none`' "$dir/out"
 	ok_or_show $? "gdb with a program of Linux of its own: says what to do" "$dir/out"
+	# over more than is kept of it, both ways
+	# shellcheck disable=SC2016 # gdb's
+	printf '%s\n' 'p $trace_insn' 'break *&seldom' 'break *&never' reverse-continue 'p $trace_insn' backtrace reverse-continue \
+		'p $trace_insn' reverse-continue 'p $trace_insn' continue 'p $trace_insn' continue 'p $trace_insn' \
+		reverse-stepi 'p $trace_insn' | in_gdb far --start end
+	seldom=$(riscv64-linux-gnu-nm "$dir/far" | sed -n 's/^0*\([0-9a-f]*\) . seldom$/\1/p')
+	read -r -a at <<<"$(awk -v pc="$seldom" '$2 == pc { print NR - 1 }' "$dir/far.data.insns" | tr '\n' ' ')"
+	last=$(($(wc -l <"$dir/far.data.insns")))
+	is "gdb: over millions of instructions" "$last ${at[1]} ${at[0]} 0 ${at[0]} ${at[1]} $((at[1] - 1)) " "$(told)"
+	is "gdb: who called, behind millions of instructions" "seldom busy _start " \
+		"$(sed -n 's/^#[0-9]* .*\b\(seldom\|busy\|_start\) ().*/\1/p' "$dir/out" | tr '\n' ' ')"
 	# two threads
 	printf '%s\n' 'info threads' 'break *&framed' continue 'p $_gthread' continue 'p $_gthread' 'p $trace_time' reverse-continue \
 		'p $_gthread' 'set $trace_time = 0' 'p $trace_insn' | in_gdb threads

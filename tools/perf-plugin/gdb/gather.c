@@ -11,7 +11,7 @@
 /* Of a long recording parts are longer. */
 #define MAX_PARTS 4096
 #define SEEN_BLOCKS 4096
-/* What no errno is: the page is full. */
+/* What no errno is: the page is full, or whoever asked has what it wants. */
 #define FULL (-4097)
 
 /* Of a hart flow. */
@@ -26,13 +26,25 @@ struct hart_state {
 	uint8_t reason;
 };
 
+/* Runs that are passed on. Each is held until what comes behind it is known. */
+struct passing {
+	uint32_t thread;
+	gather_take take;
+	void *ctx;
+	struct run held;	/* .insns 0: none */
+	uint64_t held_at;
+	bool ended;		/* .take has what it wants */
+};
+
 /* One way through a part, or through all of them. */
 struct gathering {
 	struct timeline *timeline;
 	uint64_t turn;
 	uint32_t part;
 	uint64_t latest;	/* of the buffer's times */
-	struct page *page;	/* to be filled; NULL: it is the first way */
+	bool again;		/* it is not the first way */
+	struct page *page;	/* to be filled; NULL: none */
+	struct passing *passing;	/* NULL: nothing is passed on */
 	uint64_t wanted;	/* instruction that must be in it */
 	uint64_t order;
 	const struct rvt_block **seen;	/* in the part, by a hash: .code has them */
@@ -118,7 +130,7 @@ static int begin_stint(struct gathering *g, const struct rvt_hart_flow *hart,
 	struct timeline *timeline = g->timeline;
 	struct gathered_thread *thread = &timeline->threads[state->thread - 1];
 
-	if (g->page) {
+	if (g->again) {
 		state->stint = 1;
 		return 0;
 	}
@@ -165,6 +177,19 @@ static int add_to_page(struct page *page, const struct rvt_hart_flow *hart, cons
 	return 0;
 }
 
+static int pass_on(struct passing *passing, const struct run *run, uint64_t at)
+{
+	int err = 0;
+
+	if (passing->held.insns)
+		err = passing->take(passing->ctx, &passing->held, passing->held_at, run ? run->pc : 0);
+	if (run)
+		passing->held = *run;
+	passing->held_at = at;
+	passing->ended = err == GATHERED;
+	return passing->ended ? FULL : err;
+}
+
 static int add_run(struct gathering *g, struct rvt_hart_flow *hart, struct hart_state *state,
 		   const struct run *run)
 {
@@ -183,13 +208,16 @@ static int add_run(struct gathering *g, struct rvt_hart_flow *hart, struct hart_
 		return err;
 	state->next_pc = 0;
 	thread->told += run->insns;
-	if (!g->page) {
+	if (!g->again) {
 		struct stint *stint = &g->timeline->stints[state->stint - 1];
 
 		stint->insns += run->insns;
 		stint->next_pc = 0;
 		return 0;
 	}
+	if (g->passing)
+		return state->thread - 1 == g->passing->thread ?
+		       pass_on(g->passing, run, thread->told - run->insns) : 0;
 	if (state->thread - 1 != g->page->thread)
 		return 0;
 	return makes_room(g->page, g->wanted) ? add_to_page(g->page, hart, run) : FULL;
@@ -206,9 +234,11 @@ static void note_code(struct gathering *g, uint64_t pc, uint64_t bytes)
 
 	for (uint64_t at = pc & -(uint64_t)CODE_BYTES; at - pc < bytes || at <= pc;
 	     at += CODE_BYTES) {
-		unsigned int bit = code_bit(at);
+		unsigned int bits[2];
 
-		code->bits[bit / 64] |= UINT64_C(1) << bit % 64;
+		code_bits(at, bits);
+		code->bits[bits[0] / 64] |= UINT64_C(1) << bits[0] % 64;
+		code->bits[bits[1] / 64] |= UINT64_C(1) << bits[1] % 64;
 	}
 }
 
@@ -245,7 +275,7 @@ static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 
 		if (!is_seen(g, run.pc))
 			continue;
-		if (!g->page) {
+		if (!g->again) {
 			if (block->iclass == RVT_INSN_JUMP)
 				view_note_run(g->timeline->view, hart, &runs[i], 1);
 			note_block(g, block);
@@ -289,8 +319,10 @@ static int take_end(struct gathering *g, struct rvt_hart_flow *hart, struct hart
 	state->next_pc = 0;
 	if (g->page && g->page->n && g->page->thread == state->thread - 1)
 		g->page->runs[g->page->n - 1].trapped = true;
+	if (g->passing && g->passing->thread == state->thread - 1)
+		g->passing->held.trapped = true;
 	if (!event->interrupt && traps_by_itself(hart, event->pc, &run)) {
-		if (!g->page)
+		if (!g->again)
 			note_code(g, run.pc, 2 * run.halfwords[0]);
 		err = add_run(g, hart, state, &run);
 		/* a signal handler may be next, or another system call's end */
@@ -300,7 +332,7 @@ static int take_end(struct gathering *g, struct rvt_hart_flow *hart, struct hart
 	}
 	if (event->type == RVT_EVENT_STOP)
 		state->next_pc = event->pc;
-	if (!g->page && state->stint)
+	if (!g->again && state->stint)
 		g->timeline->stints[state->stint - 1].next_pc = event->pc;
 	return 0;
 }
@@ -317,7 +349,7 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	case RVT_EVENT_STOP:
 		return take_end(g, hart, state, event);
 	case RVT_EVENT_LOST:
-		if (!g->page) {
+		if (!g->again) {
 			view_lost(g->timeline->view, hart, event);
 			if (state->stint) {
 				g->timeline->stints[state->stint - 1].lost_behind = true;
@@ -353,7 +385,7 @@ static struct rvt_session_sink make_sink(struct gathering *g)
 	return (struct rvt_session_sink){
 		.size = sizeof(struct rvt_session_sink), .ctx = g, .runs = take_runs,
 		.event = take_event, .end = end_hart, .poll = keep_going,
-		.poll_ctx = g->timeline, .warning = g->page ? NULL : view_warning };
+		.poll_ctx = g->timeline, .warning = g->again ? NULL : view_warning };
 }
 
 /* ---- all of it ---- */
@@ -432,21 +464,40 @@ int gather_all(struct timeline *timeline)
 	return 0;
 }
 
-/* ---- a page of it ---- */
+/* ---- a part of it ---- */
+
+static int decode_again(struct gathering *g, uint32_t part)
+{
+	const struct rvt_session_sink sink = make_sink(g);
+	int err;
+
+	for (size_t i = 0; i < g->timeline->n_threads; i++)
+		g->timeline->threads[i].turn = 0;
+	err = rvt_parts_decode(g->timeline->parts, part, &sink);
+	return err == FULL ? 0 : err;
+}
 
 int gather_page(struct timeline *timeline, struct page *page, uint64_t number)
 {
-	struct gathering g = { .timeline = timeline, .turn = UINT64_MAX, .page = page,
-			       .wanted = number };
-	const struct rvt_session_sink sink = make_sink(&g);
+	struct gathering g = { .timeline = timeline, .turn = UINT64_MAX, .again = true,
+			       .page = page, .wanted = number };
 	int err;
 
 	page->first = page->insns = 0;
 	page->n = page->n_times = 0;
-	for (size_t i = 0; i < timeline->n_threads; i++)
-		timeline->threads[i].turn = 0;
-	err = rvt_parts_decode(timeline->parts, page->part, &sink);
-	if (err == FULL)
-		err = 0;
+	err = decode_again(&g, page->part);
 	return err ? err : number < page->first + page->insns ? 0 : -ENOENT;
+}
+
+int gather_runs(struct timeline *timeline, uint32_t part, uint32_t thread, gather_take take,
+		void *ctx)
+{
+	struct passing passing = { .thread = thread, .take = take, .ctx = ctx };
+	struct gathering g = { .timeline = timeline, .turn = UINT64_MAX, .again = true,
+			       .passing = &passing };
+	int err = decode_again(&g, part);
+
+	if (!err && !passing.ended)
+		err = pass_on(&passing, NULL, 0);
+	return err == FULL ? 0 : err;
 }

@@ -56,10 +56,11 @@ struct page {
 };
 
 /*
- * What of the code was executed in a part, by whatever thread: a bit for 16 bytes of it, which
- * other code may share. Where an address is not in it, nobody need look for it in the part.
+ * What of the code was executed in a part, by whatever thread: two bits for 16 bytes of it, which
+ * other code may share. Where one of them is not set, nobody need look for an address in the part.
  */
-#define CODE_BITS 65536
+#define CODE_SHIFT 17
+#define CODE_BITS (1u << CODE_SHIFT)
 #define CODE_BYTES 16
 struct part_code {
 	uint64_t bits[CODE_BITS / 64];
@@ -84,10 +85,13 @@ struct timeline {
 	uint64_t used;
 };
 
-/* The bit of the 16 bytes that have @pc. */
-static inline unsigned int code_bit(uint64_t pc)
+/* Of the 16 bytes that have @pc. */
+static inline void code_bits(uint64_t pc, unsigned int bits[2])
 {
-	return pc / CODE_BYTES * 0x9e3779b97f4a7c15ULL >> 48;
+	uint64_t hash = pc / CODE_BYTES * 0x9e3779b97f4a7c15ULL;
+
+	bits[0] = hash >> (64 - CODE_SHIFT);
+	bits[1] = hash >> (64 - 2 * CODE_SHIFT) & (CODE_BITS - 1);
 }
 
 /* gather.c: decodes all of it, and fills .threads, .stints and .code. 0 or -errno. */
@@ -97,5 +101,18 @@ int gather_all(struct timeline *timeline);
  * full or all that there is. 0, -ENOENT (there are not that many), or -errno.
  */
 int gather_page(struct timeline *timeline, struct page *page, uint64_t number);
+/* What a gather_take returns when it needs nothing more. */
+#define GATHERED 1
+/*
+ * @at: number of the run's first instruction in the part and thread. @next_pc: where the run behind
+ * it begins; 0: the part has none. 0, GATHERED, or an error.
+ */
+typedef int (*gather_take)(void *ctx, const struct run *run, uint64_t at, uint64_t next_pc);
+/*
+ * gather_runs - decodes @part, and tells @take of all runs of @thread in it, in order. Nothing of
+ * them is kept. 0, or an error.
+ */
+int gather_runs(struct timeline *timeline, uint32_t part, uint32_t thread, gather_take take,
+		void *ctx);
 
 #endif

@@ -8,6 +8,7 @@
 #include "gdb/rsp.h"
 
 #define INTERRUPT 3
+#define WAITING 500	/* ms between bytes while the debugger waits */
 #define ESCAPE '}'
 #define ESCAPED 0x20	/* differs in an escaped byte */
 
@@ -148,7 +149,7 @@ static int64_t now(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec;
+	return now.tv_sec * INT64_C(1000) + now.tv_nsec / 1000000;
 }
 
 enum rsp_result rsp_read(struct rsp *rsp)
@@ -211,7 +212,7 @@ int rsp_send(struct rsp *rsp, const char *data, size_t len)
 
 void rsp_keep_waiting(struct rsp *rsp)
 {
-	if (!rsp->skips_bytes || now() <= rsp->waited + 1)
+	if (!rsp->skips_bytes || now() < rsp->waited + WAITING)
 		return;
 	rsp->waited = now();
 	write_all(rsp->out, "\n", 1);

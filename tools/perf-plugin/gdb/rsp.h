@@ -52,7 +52,7 @@ struct rsp {
 	size_t at, end;
 	char *last;		/* the last packet that was sent, in frame; malloc'd */
 	size_t last_len;
-	/* s: when the packet came, or rsp_keep_waiting() last sent a byte */
+	/* ms: when the packet came, or rsp_keep_waiting() last sent a byte */
 	int64_t waited;
 };
 
@@ -64,7 +64,7 @@ bool rsp_interrupted(struct rsp *rsp);
 int rsp_send(struct rsp *rsp, const char *data, size_t len);
 /*
  * The answer takes long: a byte that means nothing, so that the debugger goes on waiting, if it
- * .skips_bytes. May be called often: it sends one a second at most, and none in the first.
+ * .skips_bytes. May be called often: it sends two a second at most. gdb waits for 2 s.
  */
 void rsp_keep_waiting(struct rsp *rsp);
 void rsp_close(struct rsp *rsp);

@@ -31,6 +31,7 @@ struct stacks {
 	uint64_t apart;		/* of .far */
 	struct copy now;	/* .stack NULL: none */
 	uint64_t wanted;
+	uint64_t stop;		/* where the next copy may be due */
 };
 
 static void forget(struct copies *copies)
@@ -88,11 +89,8 @@ static int take_trap(struct rvt_callstack *stack, const struct timeline_step *st
 	return err;
 }
 
-static int take_step(void *ctx, const struct timeline_step *step)
+static int do_step(struct rvt_callstack *stack, const struct timeline_step *step)
 {
-	struct stacks *stacks = ctx;
-	struct rvt_callstack *stack = stacks->now.stack;
-
 	if (step->seam) {
 		if (step->seam->kind == SEAM_LOST)
 			rvt_callstack_gap(stack, step->next_pc);
@@ -214,6 +212,19 @@ static uint64_t next_stop(const struct stacks *stacks)
 	return step < left ? stacks->now.number + step : stacks->wanted;
 }
 
+static int take_step(void *ctx, const struct timeline_step *step)
+{
+	struct stacks *stacks = ctx;
+	int err = 0;
+
+	if (step->number >= stacks->stop) {
+		stacks->now.number = step->number;
+		err = keep(stacks);
+		stacks->stop = next_stop(stacks);
+	}
+	return err ? err : do_step(stacks->now.stack, step);
+}
+
 int stacks_at(struct stacks *stacks, size_t thread, uint64_t number, struct rvt_callstack **stack)
 {
 	int err;
@@ -224,14 +235,11 @@ int stacks_at(struct stacks *stacks, size_t thread, uint64_t number, struct rvt_
 	stacks->wanted = number;
 	rvt_unwind_set_space(stacks->unwind, timeline_space(stacks->timeline, thread, number));
 	err = go_near(stacks, number);
-	while (!err && stacks->now.number < number) {
-		uint64_t to = next_stop(stacks);
-
-		err = timeline_walk(stacks->timeline, thread, stacks->now.number, to, take_step,
-				    stacks);
-		stacks->now.number = to;
-		if (!err && to < number)
-			err = keep(stacks);
+	if (!err && stacks->now.number < number) {
+		stacks->stop = next_stop(stacks);
+		err = timeline_walk(stacks->timeline, thread, stacks->now.number, number,
+				    take_step, stacks);
+		stacks->now.number = number;
 	}
 	if (err) {
 		/* it is neither here nor there */

@@ -6,6 +6,9 @@
 #include "gdb/gather.h"
 #include "util/array.h"
 
+/* Instructions of a walk that are more than a page has: it would be decoded for each of its pages. */
+#define STREAMED (4 * PAGE_RUNS)
+
 int timeline_create(struct view *view, struct places *places,
 		    const struct timeline_options *options, struct timeline **result)
 {
@@ -75,7 +78,16 @@ static bool has(const struct page *page, const struct stint *stint, uint64_t at)
 	       at >= page->first && at - page->first < page->insns;
 }
 
-/* The page with instruction @at of the thread in the stint's part. */
+/* The page in memory with instruction @at of the thread in the stint's part; NULL: none has it. */
+static struct page *kept_page(struct timeline *timeline, const struct stint *stint, uint64_t at)
+{
+	for (struct page *page = timeline->pages; page < timeline->pages + MAX_PAGES; page++)
+		if (has(page, stint, at))
+			return page;
+	return NULL;
+}
+
+/* The same, decoded if it is not there. */
 static int find_page(struct timeline *timeline, const struct stint *stint, uint64_t at,
 		     struct page **result)
 {
@@ -83,15 +95,14 @@ static int find_page(struct timeline *timeline, const struct stint *stint, uint6
 	int err;
 
 	timeline->used++;
-	for (struct page *page = timeline->pages; page < timeline->pages + MAX_PAGES; page++) {
-		if (has(page, stint, at)) {
-			page->used = timeline->used;
-			*result = page;
-			return 0;
-		}
+	*result = kept_page(timeline, stint, at);
+	if (*result) {
+		(*result)->used = timeline->used;
+		return 0;
+	}
+	for (struct page *page = timeline->pages; page < timeline->pages + MAX_PAGES; page++)
 		if (page->used < oldest->used)
 			oldest = page;
-	}
 	oldest->thread = stint->thread;
 	oldest->part = stint->part;
 	oldest->used = timeline->used;
@@ -346,46 +357,125 @@ static int look_in_page(const struct position *position, uint64_t limit, bool ba
 static bool may_have(const struct part_code *code, const struct timeline_wanted *wanted)
 {
 	for (size_t i = 0; i < wanted->n; i++) {
-		unsigned int bit = code_bit(wanted->pcs[i]);
+		unsigned int bits[2];
 
-		if (code->bits[bit / 64] >> bit % 64 & 1)
+		code_bits(wanted->pcs[i], bits);
+		if (code->bits[bits[0] / 64] >> bits[0] % 64 & 1 &&
+		    code->bits[bits[1] / 64] >> bits[1] % 64 & 1)
 			return true;
 	}
 	return false;
 }
 
-/* The number of the next instruction to look at, from @at on: those between are not wanted. */
-static uint64_t skip_parts(const struct timeline *timeline, size_t thread, uint64_t at, bool back,
-			   const struct timeline_wanted *wanted)
-{
-	const struct stint *stint;
+/* A way through the parts of a thread: each is decoded once at most. */
+struct search {
+	const struct timeline_wanted *wanted;
+	bool back;
+	bool *looked;		/* in the part */
+	/*
+	 * By part: the wanted instruction that is nearest to where the search came into it, by
+	 * number in the part and thread; UINT64_MAX: there is none.
+	 */
+	uint64_t *nearest;
+};
 
-	while ((stint = find_stint(timeline, thread, at)) &&
-	       !may_have(&timeline->code[stint->part], wanted))
-		at = back ? stint->number - 1 : stint->number + stint->insns;
-	return at;
+struct look {
+	const struct search *search;
+	uint64_t from;		/* in the part */
+	uint64_t found;		/* UINT64_MAX: nothing */
+};
+
+static int look_at_run(void *ctx, const struct run *run, uint64_t at, uint64_t next_pc)
+{
+	struct look *look = ctx;
+	bool back = look->search->back;
+	int64_t low = !back && look->from > at ? look->from - at : 0, high = run->insns - 1;
+	int64_t found;
+
+	(void)next_pc;
+	if (back && at > look->from)
+		return GATHERED;
+	if (back && at + high > look->from)
+		high = look->from - at;
+	found = look_in(run, low, high, back, look->search->wanted);
+	if (found < 0)
+		return 0;
+	look->found = at + found;
+	return back ? 0 : GATHERED;
+}
+
+/* Instruction @number of the stint, or the next one that is wanted and in it; sets *@number. */
+static int look_in_part(struct timeline *timeline, struct search *search,
+			const struct stint *stint, uint64_t *number)
+{
+	struct look look = { .search = search, .found = UINT64_MAX,
+			     .from = stint->first + (*number - stint->number) };
+	uint64_t *nearest = &search->nearest[stint->part];
+	int err = 0;
+
+	if (!search->looked[stint->part]) {
+		err = gather_runs(timeline, stint->part, stint->thread, look_at_run, &look);
+		search->looked[stint->part] = true;
+		*nearest = look.found;
+	}
+	if (err)
+		return err;
+	if (*nearest >= stint->first && *nearest - stint->first < stint->insns) {
+		*number = stint->number + (*nearest - stint->first);
+		return 0;
+	}
+	*number = search->back ? stint->number - 1 : stint->number + stint->insns;
+	return -ENOENT;
+}
+
+static int search(struct timeline *timeline, struct search *search, size_t thread, uint64_t at,
+		  uint64_t limit, uint64_t *number)
+{
+	bool back = search->back;
+	int err = -ENOENT;
+
+	while (err == -ENOENT) {
+		const struct stint *stint = find_stint(timeline, thread, at);
+		struct position position;
+
+		if (!stint || (back ? at + 1 <= limit : at > limit))
+			return -ENOENT;
+		if (!may_have(&timeline->code[stint->part], search->wanted)) {
+			at = back ? stint->number - 1 : stint->number + stint->insns;
+			continue;
+		}
+		if (timeline->options.poll)
+			err = timeline->options.poll(timeline->options.ctx);
+		if (err && err != -ENOENT)
+			return err;
+		if (!search->looked[stint->part] &&
+		    kept_page(timeline, stint, stint->first + (at - stint->number))) {
+			err = find(timeline, thread, at, &position);
+			if (!err)
+				err = look_in_page(&position, limit, back, search->wanted, number,
+						   &at);
+		} else {
+			err = look_in_part(timeline, search, stint, &at);
+			*number = at;
+		}
+	}
+	return err ? err : (back ? *number < limit : *number > limit) ? -ENOENT : 0;
 }
 
 int timeline_find(struct timeline *timeline, size_t thread, uint64_t from, uint64_t limit,
 		  bool back, const struct timeline_wanted *wanted, uint64_t *number)
 {
-	uint64_t at = back ? from - 1 : from + 1;
-	struct position position;
-	int err;
+	struct search way = { .wanted = wanted, .back = back };
+	int err = -ENOMEM;
 
 	if (limit == from || (back ? limit > from : limit < from))
 		return -ENOENT;
-	do {
-		at = skip_parts(timeline, thread, at, back, wanted);
-		if (back ? at + 1 <= limit : at > limit)
-			return -ENOENT;
-		err = find(timeline, thread, at, &position);
-		if (!err && timeline->options.poll)
-			err = timeline->options.poll(timeline->options.ctx);
-		if (err)
-			return err;
-		err = look_in_page(&position, limit, back, wanted, number, &at);
-	} while (err == -ENOENT && (back ? at + 1 > limit : at <= limit));
+	way.looked = calloc(timeline->n_parts + 1, sizeof(*way.looked));
+	way.nearest = calloc(timeline->n_parts + 1, sizeof(*way.nearest));
+	if (way.looked && way.nearest)
+		err = search(timeline, &way, thread, back ? from - 1 : from + 1, limit, number);
+	free(way.looked);
+	free(way.nearest);
 	return err;
 }
 
@@ -420,41 +510,89 @@ static int next_of(struct timeline *timeline, size_t thread, uint64_t number,
 	return err;
 }
 
+struct walk {
+	struct timeline *timeline;
+	const struct stint *stint;
+	uint64_t from, to;	/* by number in the part and thread */
+	int (*take)(void *ctx, const struct timeline_step *step);
+	void *ctx;
+};
+
+/* The last instruction of @run, which is at @at in the part. @next_pc as in struct timeline_step. */
+static int tell_step(const struct walk *walk, const struct run *run, uint64_t at, uint64_t next_pc)
+{
+	const struct stint *stint = walk->stint;
+	struct timeline_step step = { .number = stint->number + (at - stint->first),
+				      .insn = insn_of(run, run->insns - 1), .next_pc = next_pc };
+	struct timeline_seam seam;
+	int err = 0;
+
+	if (!next_pc || at + 1 == stint->first + stint->insns)
+		err = next_of(walk->timeline, stint->thread, step.number, &step, &seam);
+	if (err || goes_on(&step))
+		return err;
+	return walk->take(walk->ctx, &step);
+}
+
+static int walk_run(void *ctx, const struct run *run, uint64_t at, uint64_t next_pc)
+{
+	const struct walk *walk = ctx;
+	uint64_t last = at + run->insns - 1;
+
+	if (last >= walk->to)
+		return GATHERED;
+	return last >= walk->from ? tell_step(walk, run, last, next_pc) : 0;
+}
+
+/* In the page that has instruction .from; it ends at .to, or with the page: sets *@next. */
+static int walk_page(const struct walk *walk, const struct page *page, uint64_t *next)
+{
+	const struct run *end = page->runs + page->n;
+	int err = 0;
+
+	for (const struct run *run = find_run(page, walk->from); run < end && !err; run++) {
+		*next = page->first + run->at + run->insns;
+		err = walk_run((void *)walk, run, page->first + run->at,
+			       run + 1 < end ? run[1].pc : 0);
+	}
+	if (err == GATHERED || *next > walk->to)
+		*next = walk->to;
+	return err == GATHERED ? 0 : err;
+}
+
+/* From .from to .to of the stint, or less: sets *@next to where it goes on. */
+static int walk_stint(const struct walk *walk, uint64_t *next)
+{
+	struct timeline *timeline = walk->timeline;
+	struct page *page;
+	int err;
+
+	*next = walk->to;
+	if (walk->to - walk->from >= STREAMED && !kept_page(timeline, walk->stint, walk->from))
+		return gather_runs(timeline, walk->stint->part, walk->stint->thread, walk_run,
+				   (void *)walk);
+	err = find_page(timeline, walk->stint, walk->from, &page);
+	return err ? err : walk_page(walk, page, next);
+}
+
 int timeline_walk(struct timeline *timeline, size_t thread, uint64_t from, uint64_t to,
 		  int (*take)(void *ctx, const struct timeline_step *step), void *ctx)
 {
 	while (from < to) {
-		struct position position;
-		struct run *run;
-		int err = find(timeline, thread, from, &position);
-		uint64_t end;
+		const struct stint *stint = find_stint(timeline, thread, from);
+		struct walk walk = { timeline, stint, .take = take, .ctx = ctx };
+		uint64_t next;
+		int err;
 
+		if (!stint)
+			return -ENOENT;
+		walk.from = stint->first + (from - stint->number);
+		walk.to = stint->first + (to < stint->number + stint->insns ?
+					  to - stint->number : stint->insns);
+		err = walk_stint(&walk, &next);
 		if (err)
 			return err;
-		end = position.stint->number + position.stint->insns;
-		for (run = position.run;; run++) {
-			uint64_t begin = number_of(&position, run);
-			uint64_t last = begin + run->insns - 1;
-			bool in_page = run + 1 < position.page->runs + position.page->n;
-			struct timeline_step step = { .number = last };
-			struct timeline_seam seam;
-
-			if (last >= to)
-				return 0;
-			step.insn = insn_of(run, run->insns - 1);
-			from = last + 1;
-			if (in_page && from < end) {
-				step.next_pc = run[1].pc;
-			} else {
-				err = next_of(timeline, thread, last, &step, &seam);
-			}
-			if (!err && !goes_on(&step))
-				err = take(ctx, &step);
-			if (err)
-				return err;
-			if (!in_page || from >= end)
-				break;
-		}
+		from = stint->number + (next - stint->first);
 	}
 	return 0;
 }
