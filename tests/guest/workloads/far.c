@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Something happens, and its consequence shows more than 10^8 instructions later: cause(), rounds of
- * work(), effect().
+ * Something happens, and its consequence shows more than 10^8 instructions later: cause(), rounds
+ * of work(), effect().
  */
 #define ROUNDS 4000000
 

@@ -29,6 +29,7 @@ static const char help[] =
 "      --json            an object a line (see Documentation/json.rst)\n"
 "      --stdio           accepted for perf's sake; --no-pager: print to the terminal itself\n"
 COLOR_HELP
+VIEW_INDEX_HELP
 VIEW_HELP;
 
 enum { OPT_STDIO = 256, OPT_LIMIT, OPT_MAX, OPT_JSON, OPT_COLOR, OPT_NO_PAGER };
@@ -45,6 +46,7 @@ static const struct option long_options[] = {
 	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
+	VIEW_INDEX_OPTIONS,
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -133,7 +135,7 @@ static int take_option(void *ctx, int c, const char *argument)
 int cmd_annotate(int argc, char **argv)
 {
 	struct view_options view_options = { .session.clock = true };
-	struct code code = { 0 };
+	struct code code = { .uses_index = true };
 	struct options options = { &code, .percent_limit = PERCENT_LIMIT, .pager = true };
 	const struct view_command command = { help, "hfd:s:" VIEW_SHORT_OPTIONS, long_options,
 					      take_option, &options };

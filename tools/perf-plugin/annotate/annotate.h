@@ -48,6 +48,7 @@ struct code {
 	struct view *view;
 	struct places *places;
 	const char *symbol, *dsos;	/* only these; NULL: all */
+	bool uses_index;	/* decode only what the recording's index says, if it has one */
 	struct code_function **list;	/* the one that executed most first */
 	size_t n;
 	uint64_t count;		/* of instructions, of all functions that are wanted or not */

@@ -362,7 +362,19 @@ static void spread_line(struct code_function *function, const struct code_line *
 	function->time += line->time;
 }
 
-/* The most frequent first. */
+/* The most frequent first; of those that are as frequent, by name. */
+static bool comes_before(const struct code_caller *x, const struct code_caller *y)
+{
+	int order;
+
+	if (x->count != y->count)
+		return x->count > y->count;
+	order = strcmp(x->name, y->name);
+	if (!order)
+		order = strcmp(x->dso, y->dso);
+	return order ? order < 0 : x->offset < y->offset;
+}
+
 static struct code_caller *sort_callers(struct code_caller *caller)
 {
 	struct code_caller *sorted = NULL, *next;
@@ -371,7 +383,7 @@ static struct code_caller *sort_callers(struct code_caller *caller)
 		struct code_caller **link = &sorted;
 
 		next = caller->next;
-		while (*link && (*link)->count >= caller->count)
+		while (*link && comes_before(*link, caller))
 			link = &(*link)->next;
 		caller->next = *link;
 		*link = caller;
@@ -425,24 +437,6 @@ int code_end(struct code *code)
 	return err;
 }
 
-int code_gather(struct code *code)
-{
-	const struct rvt_transfers_ops ops = { .size = sizeof(ops), .ctx = code, .line = code_line,
-					       .transfer = code_transfer };
-	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
-	struct transfers *transfers = transfers_create(&ops, code->view, 0);
-	int err = transfers ? code_begin(code) : -ENOMEM, ended;
-
-	if (!err) {
-		transfers_sink(transfers, &sink);
-		err = view_run(code->view, &sink, false);
-		code->errors += transfers_lost(transfers);
-	}
-	ended = code_end(code);
-	transfers_destroy(transfers);
-	return err ? err : ended;
-}
-
 static void free_callers(struct code_caller *caller)
 {
 	while (caller) {
@@ -473,6 +467,98 @@ void code_free(struct code *code)
 	for (size_t i = 0; i < code->n; i++)
 		free_function(code->list[i]);
 	free(code->list);
+}
+
+struct gathering {
+	struct code *code;
+	struct transfers *transfers;
+};
+
+static bool wants_place(void *ctx, const struct place *place)
+{
+	const struct code_function function = {
+		.name = place->symbol, .linkage = place->linkage, .dso = base_name(place->dso) };
+
+	return place->symbol && wants(ctx, &function);
+}
+
+static bool wants_granule(void *ctx, const struct rvt_index_granule *granule, uint64_t size)
+{
+	struct code *code = ctx;
+
+	return places_any(code->places, granule, size, wants_place, code);
+}
+
+/*
+ * Of what passes filters all instructions must be counted; those of all that was recorded are known
+ * without decoding.
+ */
+static bool use_index(struct code *code)
+{
+	bool granules = (code->symbol || code->dsos) && !view_has_filters(code->view);
+
+	return code->uses_index && view_use_index(code->view, granules ? wants_granule : NULL, code);
+}
+
+static void *get_context(void *ctx)
+{
+	const struct gathering *gathering = ctx;
+
+	return gathering->transfers;
+}
+
+static void forget(void *ctx)
+{
+	const struct gathering *gathering = ctx;
+	struct code *code = gathering->code;
+
+	transfers_forget(gathering->transfers);
+	tdestroy(code->state->functions, free_nothing);
+	memset(code->state, 0, sizeof(*code->state));
+	code_free(code);
+	code->list = NULL;
+	code->n = 0;
+	code->count = 0;
+	code->timed = false;
+}
+
+/* One thread, too, but only what the index says. */
+static int run_chosen(struct code *code, struct transfers *transfers,
+		      const struct rvt_session_sink *sink)
+{
+	struct gathering gathering = { code, transfers };
+	const struct rvt_session_slices slices = { .ctx = &gathering, .overlap = true,
+						   .open = get_context, .reset = forget };
+	int err = view_run_slices(code->view, sink, &slices, false);
+	struct view_losses losses;
+
+	code->errors += view_skipped_losses(code->view);
+	if (view_has_filters(code->view))
+		return err;
+	view_losses(code->view, &losses);
+	code->count = losses.insns;
+	/* what has no time stamps has no index */
+	code->timed |= code->count != 0;
+	return err;
+}
+
+int code_gather(struct code *code)
+{
+	const struct rvt_transfers_ops ops = { .size = sizeof(ops), .ctx = code, .line = code_line,
+					       .transfer = code_transfer };
+	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
+	struct transfers *transfers = transfers_create(&ops, code->view, 0);
+	int err = transfers ? code_begin(code) : -ENOMEM, ended;
+
+	if (!err) {
+		transfers_sink(transfers, &sink);
+		err = use_index(code) ? run_chosen(code, transfers, &sink) :
+					view_run(code->view, &sink, false);
+		code->errors += transfers_lost(transfers);
+	}
+	ended = code_end(code);
+	transfers_destroy(transfers);
+	return err ? err : ended;
 }
 
 struct place code_place(const struct code_function *function, const struct code_insn *insn)

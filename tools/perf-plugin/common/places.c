@@ -14,6 +14,7 @@
 #include "session/access.h"
 
 #define SLOTS 16384
+#define SMALLEST_INSN 2
 #define UNKNOWN "[unknown]"
 #define KERNEL "[kernel.kallsyms]"
 /* Where Linux for RV64 is linked to: its symbol _start (KERNEL_LINK_ADDR). */
@@ -164,6 +165,26 @@ void places_at(struct places *places, const struct rvt_location *location, uint6
 	pthread_mutex_lock(&symbols_lock);
 	name_place(places, *location, addr, place);
 	pthread_mutex_unlock(&symbols_lock);
+}
+
+bool places_any(struct places *places, const struct rvt_index_granule *granule, uint64_t size,
+		bool (*wants)(void *ctx, const struct place *place), void *ctx)
+{
+	struct rvt_location location = { .path = granule->path, .map_start = granule->map_start,
+					 .readable = true };
+	uint64_t done = 0;
+
+	while (done < size) {
+		uint64_t addr = granule->addr + done;
+		struct place found;
+
+		location.file_offset = granule->file_offset + done;
+		places_at(places, &location, addr, &found);
+		if (wants(ctx, &found))
+			return true;
+		done += found.symbol && found.end > addr ? found.end - addr : SMALLEST_INSN;
+	}
+	return false;
 }
 
 static void look_up(struct places *places, struct rvt_space *space, uint64_t addr,

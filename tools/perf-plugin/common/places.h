@@ -4,6 +4,7 @@
 #define PERF_RVTRACE_PLACES_H
 
 #include <rvtrace/session.h>
+#include "session/index.h"
 
 struct places;
 
@@ -29,6 +30,11 @@ const struct place *places_find(struct places *places, struct rvt_space *space, 
 /* The same for what lies at @location. */
 void places_at(struct places *places, const struct rvt_location *location, uint64_t addr,
 	       struct place *place);
+/*
+ * Whether @wants lets anything through that is in a granule of an index, @size bytes.
+ */
+bool places_any(struct places *places, const struct rvt_index_granule *granule, uint64_t size,
+		bool (*wants)(void *ctx, const struct place *place), void *ctx);
 /*
  * @name for as long as @places, as text_visible() has it: a task's name goes away with its cursor.
  * "[unknown]" without memory. What places_find() returns is like that as well, but for .path.

@@ -81,6 +81,12 @@ void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink)
 	sink->end = take_end;
 }
 
+void transfers_forget(struct transfers *transfers)
+{
+	transfers->lost = 0;
+	view_forget(transfers->view);
+}
+
 uint64_t transfers_lost(const struct transfers *transfers)
 {
 	return transfers->lost;

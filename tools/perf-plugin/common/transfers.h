@@ -23,6 +23,8 @@ void transfers_destroy(struct transfers *transfers);
  * slices with overlap (struct rvt_session_slices) if no stacks are kept.
  */
 void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink);
+/* What was told so far is void (see .reset in rvtrace/session.h). If no stacks are kept. */
+void transfers_forget(struct transfers *transfers);
 /* How many LOST events there were; the view's summary knows of them. */
 uint64_t transfers_lost(const struct transfers *transfers);
 /* How often the flow contradicted a stack, which was cut off then. */

@@ -370,7 +370,7 @@ bool view_interrupted(const struct view *view)
 	return view->interrupted || view->stopped;
 }
 
-static bool filtered(const struct view *view)
+bool view_has_filters(const struct view *view)
 {
 	return view->cpus || view->pids || view->tids || view->options.comms || view->options.time;
 }
@@ -428,12 +428,12 @@ static bool must_pass(const struct view *view, const struct rvt_index_segment *s
  */
 static bool is_sure(struct view *view)
 {
-	for (size_t i = 0; i < rvt_index_n_segments(view->index) && filtered(view); i++)
+	for (size_t i = 0; i < rvt_index_n_segments(view->index) && view_has_filters(view); i++)
 		if (must_pass(view, rvt_index_segment(view->index, i))) {
 			view->wanted = true;
 			return true;
 		}
-	return !filtered(view);
+	return !view_has_filters(view);
 }
 
 /* As rvt_index_unpack(), of a file. -ENOENT: there is none. */
@@ -500,7 +500,7 @@ bool view_use_index(struct view *view,
 	bool used = false;
 
 	if (path && !view->options.no_index && !view->options.shares &&
-	    (filtered(view) || wants_granule))
+	    (view_has_filters(view) || wants_granule))
 		view->index = read_index(view, path);
 	free(path);
 	if (view->index)
@@ -725,7 +725,8 @@ int view_summary(struct view *view, uint64_t trace_errors)
 	if (view->interrupted)
 		cmd_warning("interrupted after %" PRIu64
 			    " bytes of trace: this is what was in them", stats.session.trace_bytes);
-	if (!view->wanted && stats.session.trace_bytes && filtered(view) && !view->interrupted)
+	if (!view->wanted && stats.session.trace_bytes && view_has_filters(view) &&
+	    !view->interrupted)
 		cmd_warning("nothing that ran passes the filters --cpu, --pid, --tid, --comms and "
 			    "--time");
 	if (warning)

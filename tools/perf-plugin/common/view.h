@@ -136,6 +136,8 @@ bool view_use_index(struct view *view,
 					  uint64_t size), void *ctx);
 /* After that run: LOST events in what was not decoded, which the summary gets to know. */
 uint64_t view_skipped_losses(struct view *view);
+/* Whether any of --cpu, --pid, --tid, --comms and --time was given. */
+bool view_has_filters(const struct view *view);
 /* A struct rvt_session_sink.warning; @ctx is not used. */
 void view_warning(void *ctx, const char *text);
 /* What of the recorded flow the run did not get, of the whole recording. */

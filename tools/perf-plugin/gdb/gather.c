@@ -182,7 +182,8 @@ static int pass_on(struct passing *passing, const struct run *run, uint64_t at)
 	int err = 0;
 
 	if (passing->held.insns)
-		err = passing->take(passing->ctx, &passing->held, passing->held_at, run ? run->pc : 0);
+		err = passing->take(passing->ctx, &passing->held, passing->held_at,
+				    run ? run->pc : 0);
 	if (run)
 		passing->held = *run;
 	passing->held_at = at;

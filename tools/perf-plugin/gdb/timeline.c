@@ -6,7 +6,7 @@
 #include "gdb/gather.h"
 #include "util/array.h"
 
-/* Instructions of a walk that are more than a page has: it would be decoded for each of its pages. */
+/* Instructions of a walk, more than a page has: its part would be decoded for each page. */
 #define STREAMED (4 * PAGE_RUNS)
 
 int timeline_create(struct view *view, struct places *places,
@@ -518,7 +518,7 @@ struct walk {
 	void *ctx;
 };
 
-/* The last instruction of @run, which is at @at in the part. @next_pc as in struct timeline_step. */
+/* The last instruction of @run: it is at @at in the part. @next_pc: see struct timeline_step. */
 static int tell_step(const struct walk *walk, const struct run *run, uint64_t at, uint64_t next_pc)
 {
 	const struct stint *stint = walk->stint;

@@ -14,8 +14,8 @@
 
 static const char help[] =
 "usage: perf rvtrace index [OPTIONS]\n"
-"Decodes a recording once and writes FILE.rvtrace-index, with which script and report decode\n"
-"only the parts of it that have what they are asked for (--time, --comms, --symbols ...).\n\n"
+"Decodes a recording once and writes FILE.rvtrace-index, with which script, report and annotate\n"
+"decode only the parts of it that have what they are asked for (--time, --symbols ...).\n\n"
 "  -i, --input FILE      recording (perf.data)\n"
 "      --symfs DIR[:DIR] the recorded machine's files, as for the views\n"
 "      --vmlinux FILE    kernel code, or --kcore FILE\n"

@@ -14,7 +14,6 @@
 
 #define OUTPUT_BUFFER (1u << 20)
 #define DEFAULT_BRSTACK 64
-#define SMALLEST_INSN 2
 #define MAX_MHZ 1000000
 
 static const char help[] =
@@ -67,26 +66,17 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
+static bool wants(void *script, const struct place *place)
+{
+	return script_wants_place(script, place);
+}
+
 /* A struct view's wants_granule: whether anything in it is what the filters ask for. */
 static bool wants_granule(void *ctx, const struct rvt_index_granule *granule, uint64_t size)
 {
-	struct rvt_location location = { .path = granule->path, .map_start = granule->map_start,
-					 .readable = true };
 	struct script *script = ctx;
-	uint64_t done = 0;
 
-	while (done < size) {
-		struct place found;
-		uint64_t left;
-
-		location.file_offset = granule->file_offset + done;
-		places_at(script->places, &location, granule->addr + done, &found);
-		if (script_wants_place(script, &found))
-			return true;
-		left = found.end - (granule->addr + done);
-		done += found.symbol && found.end > granule->addr + done ? left : SMALLEST_INSN;
-	}
-	return false;
+	return places_any(script->places, granule, size, wants, script);
 }
 
 /* Accesses have no place. */
