@@ -187,8 +187,9 @@ void diff_print(struct diff *diff)
 		       diff->options->files[side], diff->side[side].code.count);
 		view_print_losses(diff->side[side].view, stdout, prefixes[side]);
 	}
-	printf("#\n# Of %" PRIu64 " threads that both have, %zu go another way\n", diff->threads,
-	       diff->n_partings);
+	printf("#\n# Of %" PRIu64 " thread%s that both have, %zu go%s another way\n",
+	       diff->threads, diff->threads == 1 ? "" : "s", diff->n_partings,
+	       diff->n_partings == 1 ? "es" : "");
 	for (size_t i = 0; i < diff->n_partings; i++)
 		print_parting(diff, &diff->partings[i]);
 	print_functions(diff);

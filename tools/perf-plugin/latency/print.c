@@ -53,8 +53,8 @@ static void print_head(struct latency *latency)
 	view_print_losses(latency->view, stdout, "# ");
 	view_print_triggers(latency->view, stdout, "# ");
 	if (partial)
-		printf("# %" PRIu64 " more calls are left out: their beginning or their return was "
-		       "not seen, or flow was lost within\n", partial);
+		printf("# %" PRIu64 " more call%s left out: beginning or return was not seen, or "
+		       "flow was lost within\n", partial, partial == 1 ? " is" : "s are");
 	if (!latency->timed)
 		puts("# The trace has no time stamps: calls are measured in instructions, not in "
 		     "time.");
