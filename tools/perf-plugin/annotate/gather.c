@@ -497,7 +497,8 @@ static bool use_index(struct code *code)
 {
 	bool granules = (code->symbol || code->dsos) && !view_has_filters(code->view);
 
-	return code->uses_index && view_use_index(code->view, granules ? wants_granule : NULL, code);
+	return code->uses_index &&
+		view_use_index(code->view, granules ? wants_granule : NULL, code);
 }
 
 static void *get_context(void *ctx)

@@ -23,15 +23,36 @@ static size_t zeroes(const uint8_t *bytes, size_t len)
 	return n;
 }
 
-/* How many of the last bytes of @before are the first of @bytes. */
-static size_t common_bytes(const uint8_t *before, size_t n_before, const uint8_t *bytes, size_t len)
+/*
+ * How many of the last bytes of the sample before are the first of @bytes, in time by their number
+ * (Knuth, Morris, Pratt 1977): overlaps[i] is how many of the last of the first i + 1 bytes are the
+ * first of all, too. 0: less than MIN_COMMON. -ENOMEM.
+ */
+static ssize_t common_bytes(struct buffer *buffer, const uint8_t *bytes, size_t len)
 {
-	size_t n = n_before < len ? n_before : len;
+	const uint8_t *before = buffer->sampled;
+	size_t n = 0, n_before = buffer->sampled_len;
+	uint32_t *overlaps;
 
-	for (; n >= MIN_COMMON; n--)
-		if (before[n_before - n] == *bytes && !memcmp(before + n_before - n, bytes, n))
-			return n;
-	return 0;
+	if (!before || len < MIN_COMMON)
+		return 0;
+	if (array_reserve(&buffer->overlaps, &buffer->overlaps_room, 0, len))
+		return -ENOMEM;
+	overlaps = buffer->overlaps;
+	overlaps[0] = 0;
+	for (size_t i = 1; i < len; i++) {
+		while (n && bytes[i] != bytes[n])
+			n = overlaps[n - 1];
+		n += bytes[i] == bytes[n];
+		overlaps[i] = n;
+	}
+	n = 0;
+	for (size_t i = n_before > len ? n_before - len : 0; i < n_before; i++) {
+		while (n && (n == len || before[i] != bytes[n]))
+			n = overlaps[n - 1];
+		n += before[i] == bytes[n];
+	}
+	return n < MIN_COMMON ? 0 : n;
 }
 
 /* Trace is missing before what comes. @whole: it begins with a message. */
@@ -58,18 +79,15 @@ static int add_bytes(struct buffer *buffer, const struct rvt_aux *aux, const uin
  * Zeroes at the beginning, from before the buffer was full; the last of them may be few, so that
  * only what the sample before began with tells. *@common: as common_bytes().
  */
-static size_t unused_bytes(const struct buffer *buffer, const uint8_t *bytes, size_t len,
-			   size_t *common)
+static size_t unused_bytes(struct buffer *buffer, const uint8_t *bytes, size_t len,
+			   ssize_t *common)
 {
 	size_t n = zeroes(bytes, len);
 
-	*common = 0;
-	if (buffer->sampled)
-		*common = common_bytes(buffer->sampled, buffer->sampled_len, bytes + n, len - n);
+	*common = common_bytes(buffer, bytes + n, len - n);
 	if (*common || n >= MIN_UNUSED || !n)
 		return n;
-	if (buffer->sampled)
-		*common = common_bytes(buffer->sampled, buffer->sampled_len, bytes, len);
+	*common = common_bytes(buffer, bytes, len);
 	return 0;
 }
 
@@ -79,7 +97,8 @@ int rvt_session_add_aux_sample(struct rvt_session *session,
 	const uint8_t *bytes = record->aux;
 	const struct rvt_record_auxtrace whose = { .cpu = record->cpu, .tid = -1,
 						   .idx = record->cpu };
-	size_t len = record->aux_len, unused, common;
+	size_t len = record->aux_len, unused;
+	ssize_t common;
 	struct buffer *buffer;
 	struct rvt_aux aux;
 	int err = 0;
@@ -90,6 +109,8 @@ int rvt_session_add_aux_sample(struct rvt_session *session,
 	if (!buffer)
 		return -ENOMEM;
 	unused = unused_bytes(buffer, bytes, len, &common);
+	if (common < 0)
+		return common;
 	bytes += unused;
 	len -= unused;
 	aux = (struct rvt_aux){

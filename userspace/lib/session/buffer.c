@@ -786,6 +786,7 @@ void rvt_buffer_destroy(struct buffer *buffer)
 	for (size_t i = 0; buffer->session->live && i < buffer->n_chunks; i++)
 		free((void *)buffer->chunks[i].bytes);
 	free(buffer->chunks);
+	free(buffer->overlaps);
 	free(buffer->records);
 	buffer->chunks = NULL;
 	buffer->records = NULL;

@@ -137,6 +137,8 @@ struct buffer {
 	const uint8_t *sampled;
 	size_t sampled_len;
 	uint64_t sampled_end;
+	uint32_t *overlaps;		/* room for common_bytes() */
+	size_t overlaps_room;
 	/* live.c */
 	uint64_t received;	/* AUX data up to here has come */
 	bool running;		/* a task that is traced into it, since .switched; false: none */
