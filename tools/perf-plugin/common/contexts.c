@@ -65,8 +65,8 @@ static const char *thread_name(struct contexts *contexts, const struct rvt_hart_
  * Who made frame @n of the stack; the thread where that is not known. Frames that no call has made
  * remember it when they are first asked.
  */
-static struct context *get_caller(struct contexts *contexts, const struct rvt_hart_flow *hart,
-				  struct rvt_callstack *stack, size_t n)
+static struct context *name_caller(struct contexts *contexts, const struct rvt_hart_flow *hart,
+				   struct rvt_callstack *stack, size_t n)
 {
 	struct rvt_frame *frame = rvt_callstack_frame(stack, n);
 	struct context *caller;
@@ -76,13 +76,29 @@ static struct context *get_caller(struct contexts *contexts, const struct rvt_ha
 	if (frame->tag)
 		return (struct context *)(uintptr_t)frame->tag;
 	if (frame->cut) {
-		caller = get_caller(contexts, hart, stack, n + 1);
+		caller = name_caller(contexts, hart, stack, n + 1);
 		if (caller)
 			caller = context_child(caller, CALLERS_LOST, "", false);
 	} else {
 		caller = get_context(contexts, hart, stack, n + 1, frame->from);
 	}
 	frame->tag = (uintptr_t)caller;
+	return caller;
+}
+
+/* The outermost first, for stacks may be deep, and name_caller() asks for the next one. */
+static struct context *get_caller(struct contexts *contexts, const struct rvt_hart_flow *hart,
+				  struct rvt_callstack *stack, size_t n)
+{
+	const struct rvt_frame *frame;
+	struct context *caller;
+	size_t outer = n;
+
+	while ((frame = rvt_callstack_frame(stack, outer)) && !frame->tag)
+		outer++;
+	do {
+		caller = name_caller(contexts, hart, stack, outer);
+	} while (caller && outer-- > n);
 	return caller;
 }
 
