@@ -84,7 +84,11 @@ struct trigger_marks *trigger_marks_read(struct rvt_perfdata *file)
 		    (trigger_is_event(record.event) || has_trace(record.event)) &&
 		    add(marks, &record))
 			break;
-	if (marks && marks->n)
+	if (marks && !marks->n) {
+		trigger_marks_free(marks);
+		return NULL;
+	}
+	if (marks)
 		qsort(marks->marks, marks->n, sizeof(*marks->marks), compare_marks);
 	return marks;
 }
