@@ -20,7 +20,7 @@
 #define PID 10
 #define BEGIN (100ul * SECOND)
 
-static void put_start(struct fixture *f)
+static void put_first(struct fixture *f)
 {
 	struct {
 		struct perf_event_header header;
@@ -41,7 +41,7 @@ static void make_recording(struct fixture *f, uint64_t ticks)
 
 	begin_recording(f, true, true);
 	f->ticks = BEGIN;
-	put_start(f);
+	put_first(f);
 	put_comm(f, PID, f->ticks * TICK_NS, false, "some");
 	put_mmap(f, PID, f->ticks * TICK_NS + 1, f->programs[0]);
 	f->ticks += 2;
@@ -146,7 +146,7 @@ static void lose_bytes(struct cpu *cpu, unsigned int places, size_t n)
 static void record_steps(struct fixture *f, unsigned int steps, unsigned int places)
 {
 	begin_recording(f, true, true);
-	put_start(f);
+	put_first(f);
 	put_comm(f, PID, f->ticks * TICK_NS, false, "some");
 	put_mmap(f, PID, f->ticks * TICK_NS + 1, f->programs[0]);
 	f->ticks += 2;
