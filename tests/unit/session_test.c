@@ -313,6 +313,25 @@ static void no_timestamps(void **state)
 	check_equal(&f->cpus[0]);
 }
 
+/* Where nothing ran before an exec, the first record behind it is of the new program. */
+static void no_timestamps_exec_first(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_totals stats;
+
+	begin_recording(f, false, true);
+	put_comm(f, 10, f->ticks * TICK_NS, false, "forked");
+	f->ticks += 2;
+	put_comm(f, 10, f->ticks * TICK_NS, true, "exec");
+	put_mmap(f, 10, f->ticks * TICK_NS + 1, f->programs[0]);
+	f->ticks += 10;
+	run_program(f, 0, 10, 0);
+	put_aux(f, 0, 10, 0);
+	read_back(f, true, &stats);
+	assert_int_equal(f->cpus[0].lost, 0);
+	check_equal(&f->cpus[0]);
+}
+
 /* A flagged record is a gap: it is reported once, and the next sync is picked up. */
 static void truncated_record(void **state)
 {
@@ -604,6 +623,7 @@ int main(void)
 		RECORDING(switches_instead_of_context),
 		RECORDING(switches_by_bpf),
 		RECORDING(no_timestamps),
+		RECORDING(no_timestamps_exec_first),
 		RECORDING(truncated_record),
 		RECORDING(endless_record),
 		RECORDING(overwritten),

@@ -444,6 +444,23 @@ static int deliver_start(struct hart_flow *hart, const struct rvt_event *start)
 }
 
 /*
+ * Nothing may have run before an exec; then the driver has not ended a record there. What starts
+ * where nothing was mapped before it is of the program that came with it.
+ */
+static int pass_exec(struct hart_flow *hart, uint64_t pc)
+{
+	struct rvt_space *space = hart->base.space;
+	struct rvt_location location;
+	int err;
+
+	if (!hart->exec_record || pc >> 63 || !space || !rvt_space_locate(space, pc, &location))
+		return 0;
+	err = hart_move(hart, hart->exec_record);
+	hart->exec_record = 0;
+	return err < 0 ? err : hart_update(hart);
+}
+
+/*
  * A START is held back for two reasons. Through code that cannot be read (a missing file, the
  * kernel of a recording that has no copy of it) a decoder stumbles from message to message. That is
  * one gap: a START after it waits until something was executed, and is forgotten when the next
@@ -462,6 +479,8 @@ static int release_start(struct hart_flow *hart)
 	hart->start_held = false;
 	if (!rvt_hart_is_told(hart))
 		err = hart_update(hart);
+	if (!err && rvt_hart_executed(hart) == hart->start_insns)
+		err = pass_exec(hart, hart->start.pc);
 	hart->base.left = hart->start_left;
 	hart->base.time = hart->start_time;
 	if (!err)
@@ -559,11 +578,14 @@ static int hart_stop(struct hart_flow *hart, const struct rvt_event *event)
 static int hart_start(struct hart_flow *hart, const struct rvt_event *event)
 {
 	const struct rvt_owner_rules rules = owner_rules(hart);
+	int err;
 
-	if (!hart->no_code && !rvt_owner_waits(&rules, &hart->base.context))
-		return deliver_start(hart, event);
-	hold_start(hart, event);
-	return 0;
+	if (hart->no_code || rvt_owner_waits(&rules, &hart->base.context)) {
+		hold_start(hart, event);
+		return 0;
+	}
+	err = pass_exec(hart, event->pc);
+	return err ? err : deliver_start(hart, event);
 }
 
 /* Whether nothing that a held START may wait for is left to come before @event. */
@@ -710,7 +732,8 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 /*
  * Without time stamps the time of the AUX record must do: it is when its task stopped running, so
  * that what is mapped within it is there. But the driver ends a record at exec, and what ran in it
- * ran before: such a record gets the mappings from just before the exec, if that was on its cpu.
+ * ran before: such a record gets the mappings from just before the exec, if that was on its cpu
+ * (but see pass_exec()).
  */
 int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux)
 {
@@ -728,6 +751,7 @@ int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux)
 		err = hart_move(hart, before);
 	if (!hart->timed && err >= 0) {
 		exec = rvt_cursor_next_exec(hart->cursor, aux->tid, aux->cpu, aux->time);
+		hart->exec_record = exec == UINT64_MAX ? 0 : aux->time;
 		err = hart_move(hart, exec == UINT64_MAX ? aux->time : exec - 1);
 	}
 	return err < 0 ? err : hart_update(hart);
