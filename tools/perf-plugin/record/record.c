@@ -255,9 +255,14 @@ static int end_recording(struct recorder *rec)
 		triggers_taken(rec);
 	}
 	triggers_summarize(rec);
-	/* While the events are open: closing them changes the kernel's code (static keys). */
-	if (!err && rec->writer)
+	/*
+	 * While the events are open: closing them changes the kernel's code (static keys). What
+	 * changes until it is copied is told by records behind those that were read above.
+	 */
+	if (!err && rec->writer) {
 		record_add_code(rec);
+		err = record_drain(rec, true);
+	}
 	record_end_user_code(rec);
 	close_programs(rec);
 	record_close(rec);

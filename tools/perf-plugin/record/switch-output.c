@@ -72,8 +72,10 @@ static int switch_file(struct recorder *rec)
 	err = record_drain(rec, true);
 	if (!err) {
 		record_add_code(rec);
-		err = record_end_file(rec);
+		err = record_drain(rec, true);	/* changes until it was copied */
 	}
+	if (!err)
+		err = record_end_file(rec);
 	if (!err && !rec->options.quiet)
 		fprintf(stderr, "[ perf rvtrace record: %s is complete ]\n", before);
 	if (!err) {
