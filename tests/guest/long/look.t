@@ -151,8 +151,9 @@ for recording in all user; do
 	view latency $recording work --slowest 3 --over 5ms --json
 	is "latency, $recording: the slowest call is the one that sleeps for 5 ms" "501 True" \
 		"$(value '" ".join(str(x["number"]) + " " + str(x["time"] > 5e6) for x in o if x["type"] == "slowest" and x["time"] == o[1]["time"]["max"])')"
-	is "latency, $recording: and the only one over 5 ms" "501" \
-		"$(value '" ".join(str(x["number"]) for x in o if x["type"] == "over")')"
+	# others may be, when the emulator has to wait for a processor
+	is "latency, $recording: those over 5 ms, and that one is" "True True" \
+		"$(value '501 in [x["number"] for x in o if x["type"] == "over"], all(x["time"] > 5e6 for x in o if x["type"] == "over")' | tr -d '(),')"
 	is "latency, $recording: what it called, and the median one did not" "rest" \
 		"$(value '[x["sym"] for x in o if x["type"] == "callee" and x["depth"] == 1][0]')"
 	is "latency, $recording: it was off the cpu for nearly all of that" True \
