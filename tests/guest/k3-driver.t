@@ -46,8 +46,8 @@ check "bridges: what left the funnel is what was executed" same_flow
 check "bridges: each hart used its own components, by the rules" no_violations
 check "bridges: no complaint of the kernel" test -z "$(grep -E 'BUG|WARN|no answer' "$dir/console")"
 
-# To memory: frames of both harts go through one ETR. Flushes take their time. The buffers hold what
-# one hart executes while the machine of the test runs something else than the hart that drains.
+# To memory: frames of both harts go through one ETR. Flushes take their time. The
+# sink, which is a quarter of the buffer, holds what a hart executes until it is looked at again.
 hook_options='--topology k3-etr'
 guest memory testing "topology=k3-etr,own-hart=on,$chip,late-reads=5,wp-lag=64" '
 	devices=/sys/bus/rvtrace/devices
@@ -59,7 +59,8 @@ guest memory testing "topology=k3-etr,own-hart=on,$chip,late-reads=5,wp-lag=64" 
 	perf-rvtrace record -q -m ,16M -o /tmp/threads.data -e rvtrace/context,timestamp/u -- mixture forked || exit 3
 	perf-rvtrace record -q -a -m ,32M -o /tmp/all.data -e rvtrace// -- mixture forked || exit 4
 	echo 2 > /proc/sys/kernel/perf_event_paranoid
-	setpriv --reuid 1000 --regid 1000 --clear-groups perf-rvtrace record -q -o /tmp/own.data -e rvtrace//u -- true || exit 5
+	setpriv --reuid 1000 --regid 1000 --clear-groups \
+		perf-rvtrace record -q -m 64K,256K -o /tmp/own.data -e rvtrace//u -- true || exit 5
 	mv /tmp/*.data .
 	cat $devices/*/state > states
 	rmmod rvtrace'

@@ -12,7 +12,8 @@ GUEST_TIMEOUT=900
 guest main testing '' '
 	insmod rvtrace.ko || exit 1
 	perf-rvtrace record -o user.data -e rvtrace//u -- unwinds 300 user || exit 2
-	perf-rvtrace record -o kernel.data -- unwinds 100 kernel || exit 3'
+	perf-rvtrace record -o kernel.data -- unwinds 100 kernel || exit 3
+	perf-rvtrace record -o many.data -m ,16M -e rvtrace//u -- unwinds 50000 many thrown || exit 4'
 ok $? "the program is recorded, with and without the kernel"
 
 rv=$HOST/perf-rvtrace
@@ -47,5 +48,22 @@ for what in user kernel; do
 		"$(view $what report -s sym --comms unwinds 2>/dev/null | awk '/ throws_from\(int\)$/ { print $2 }')" \
 		"$(awk '/;throws_from\(int\) [0-9]+$/ { n += $NF } END { print n }' "$dir/folded")"
 done
+
+# 100000 exceptions: all calls would be some 10^8 lines, so folded stacks must do.
+[ "$(grep -c . "$dir/share/many")" -gt 200000 ]
+ok $? "many: the program says how deep it is"
+view many stat --stacks >"$dir/stat" 2>"$dir/stat.err"
+is "many: no stack is cut off" "call stacks were cut off 0 times" "$(grep 'cut off' "$dir/stat")"
+# By depth: how often probe() was called, which executes as much each time.
+view many profile -f folded --comms unwinds 2>/dev/null | sed 's/ \([0-9]*\)$/;\1/' |
+	awk -F ';' '$(NF - 1) == "probe" { for (i = 1; $i != "main"; i++) ; n[NF - 1 - i] += $NF }
+		END { for (i in n) print i, n[i] }' | sort -n >"$dir/many"
+sort -n "$dir/share/many" | uniq -c | awk '{ print $2, $1 }' >"$dir/said"
+is "many: folded stacks of probe() are as deep" "$(cut -d ' ' -f 1 "$dir/said")" "$(cut -d ' ' -f 1 "$dir/many")"
+# Where it is called rarely its list may have grown just then.
+check "many: and at each depth probe() was called as often" awk 'NR == FNR { calls[$1] = $2; all += $2; next }
+	{ insns[$1] = $2; sum += $2 } END { for (i in calls) if (calls[i] > 1000 && (insns[i] < calls[i] / all * sum * 0.99 ||
+		insns[i] > calls[i] / all * sum * 1.01)) { print i, insns[i], calls[i] / all * sum; exit 1 } }' \
+	"$dir/said" "$dir/many"
 
 done_testing

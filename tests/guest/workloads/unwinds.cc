@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * unwinds ROUNDS FILE - leaves functions in all the ways that are no return: exceptions, long
- * jumps, signals, coroutines; ROUNDS of them. probe() is called again and again, and FILE says how
- * deep below main() each time: a number a line.
+ * unwinds ROUNDS FILE [thrown] - leaves functions in all the ways that are no return: exceptions,
+ * long jumps, signals, coroutines; ROUNDS of them. "thrown": by two exceptions a round only. probe()
+ * is called again and again, and FILE says how deep below main() each time: a number a line.
  */
 #include <csetjmp>
 #include <csignal>
@@ -330,7 +330,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < rounds; i++) {
 		catches(i % 5);
 		catches(-1 - i % 3);
-		if (i % 10)
+		if (i % 10 || argc > 3)
 			continue;
 		rethrows(i % 7);
 		through_library();
