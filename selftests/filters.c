@@ -115,7 +115,7 @@ static void check_where(int ret, struct recording *rec, bool inside, const char 
 		return;
 	}
 	messages_count_within(rec, &m, __start_traced, __stop_traced);
-	tap_check(m.whole && m.syncs > 10 && m.within == (inside ? m.syncs : 0),
+	tap_check(m.whole && m.syncs > 4 && m.within == (inside ? m.syncs : 0),
 		  "%s: %u syncs from 0x%llx to 0x%llx, %u of them within %p to %p", what, m.syncs,
 		  (unsigned long long)m.low, (unsigned long long)m.high, m.within,
 		  (void *)__start_traced, (void *)__stop_traced);
