@@ -77,7 +77,7 @@ framed:
 words:	.asciz "read only"
 	.data
 number:	.quad 4711
-	# "for GNU/Linux", as programs have it: gdb would not let the stub step
+	# "for GNU/Linux", as programs have it: gdb would not let the server step
 	.section .note.ABI-tag, "a", @note
 	.long 4, 16, 1
 	.asciz "GNU"
@@ -163,9 +163,9 @@ numbers() { awk -v pc="$1" '$1 == 10 && $2 == pc { print NR - 1 }' "$dir/exits.d
 
 # ---- packets, whatever comes
 
-# stub RECORDING [OPTION...]: what it answers to the packets on standard input, a line each; those
+# server RECORDING [OPTION...]: what it answers to the packets on standard input, a line each; those
 # that begin with "raw:" are sent as they are.
-cat >"$dir/stub.py" <<'END'
+cat >"$dir/server.py" <<'END'
 import subprocess
 import sys
 
@@ -184,19 +184,19 @@ for packet in body:
     print(data.replace(b"\n", b"").decode("latin1"))
 sys.exit(process.returncode)
 END
-stub() { timeout 60 python3 "$dir/stub.py" "${program:-$rv}" gdb -i "$dir/$1.data" "${@:2}"; }
+server() { timeout 60 python3 "$dir/server.py" "${program:-$rv}" gdb -i "$dir/$1.data" "${@:2}"; }
 
-is "a thread" mal "$(printf '%s\n' qfThreadInfo qsThreadInfo | stub exits | tr -d '\n')"
+is "a thread" mal "$(printf '%s\n' qfThreadInfo qsThreadInfo | server exits | tr -d '\n')"
 is "registers that are not known are not told" "$(printf 'x%.0s' {1..16})" \
-	"$(printf '%s\n' pa | stub exits)"
-is "x0 is known" 0000000000000000 "$(printf '%s\n' p0 | stub exits)"
-is "a sum that is wrong is not executed" "" "$(printf '%s\n' 'raw:$p0#00' | stub exits)"
-is "escapes" "$(printf '%s\n' p20 | stub exits)" "$(printf '%s\n' 'raw:$}P20#2f' | stub exits)"
-is "what is unknown is empty" "" "$(printf '%s\n' vMustReplyEmpty qNothing | stub exits | tr -d '\n')"
+	"$(printf '%s\n' pa | server exits)"
+is "x0 is known" 0000000000000000 "$(printf '%s\n' p0 | server exits)"
+is "a sum that is wrong is not executed" "" "$(printf '%s\n' 'raw:$p0#00' | server exits)"
+is "escapes" "$(printf '%s\n' p20 | server exits)" "$(printf '%s\n' 'raw:$}P20#2f' | server exits)"
+is "what is unknown is empty" "" "$(printf '%s\n' vMustReplyEmpty qNothing | server exits | tr -d '\n')"
 # goes TEXT: what `monitor goto TEXT` says, for people.
 goes()
 {
-	printf 'qRcmd,%s\n' "$(printf 'goto %s' "$1" | od -An -v -tx1 | tr -d ' \n')" | stub exits |
+	printf 'qRcmd,%s\n' "$(printf 'goto %s' "$1" | od -An -v -tx1 | tr -d ' \n')" | server exits |
 		sed -n 's/^O\([0-9a-f]*\)$/\1/p' | python3 -c 'import sys; print(bytes.fromhex(sys.stdin.read()).decode(), end="")'
 }
 for text in -1 nan inf 0x10 1.5x '#5x' '#-1' '#' '#99999999999999999999999'; do
@@ -205,21 +205,21 @@ for text in -1 nan inf 0x10 1.5x '#5x' '#-1' '#' '#99999999999999999999999'; do
 done
 grep -q 'no position' <<<"$(goes '#3')"
 is "monitor goto #3" 1 $?
-is "thread that is not there" E01 "$(printf '%s\n' Hg77 | stub exits)"
-is "memory that is not known" E14 "$(printf '%s\n' m0,8 | stub exits)"
-is "nothing can be written" "E01 E01 " "$(printf '%s\n' "M$twice,1:00" G00 | stub exits | tr '\n' ' ')"
+is "thread that is not there" E01 "$(printf '%s\n' Hg77 | server exits)"
+is "memory that is not known" E14 "$(printf '%s\n' m0,8 | server exits)"
+is "nothing can be written" "E01 E01 " "$(printf '%s\n' "M$twice,1:00" G00 | server exits | tr '\n' ' ')"
 # what the debugger reads is the file, but for the type of the note
 note=$(($(riscv64-linux-gnu-readelf -SW "$dir/exits" | sed -n 's/.*\.note\.ABI-tag *NOTE *[0-9a-f]* \([0-9a-f]*\) .*/0x\1/p') + 8))
 read_file()
 {
 	printf '%s\n' "$@" "vFile:open:$(printf %s "$dir/exits" | od -An -v -tx1 | tr -d ' \n'),0,0" \
-		"vFile:pread:0,8,$(printf %x $((note - 2)))" | stub exits | tail -n 1 | od -An -v -tx1 | tr -d ' \n'
+		"vFile:pread:0,8,$(printf %x $((note - 2)))" | server exits | tail -n 1 | od -An -v -tx1 | tr -d ' \n'
 }
 bytes=$(od -An -v -tx1 -j $((note - 2)) -N 8 "$dir/exits" | tr -d ' \n')
 is "gdb reads the program without the note that it is for Linux" "46383b${bytes:0:4}00000000${bytes:12}0a" "$(read_file qNothing)"
 is "LLDB reads it as it is" "46383b${bytes}0a" "$(read_file QThreadSuffixSupported)"
-is "too long a packet" E22 "$(printf 'm%020000d\n' 1 | stub exits)"
-is "no file but the program's" "F-1,2" "$(printf 'vFile:open:%s,0,0\n' "$(printf /etc/passwd | od -An -tx1 | tr -d ' \n')" | stub exits)"
+is "too long a packet" E22 "$(printf 'm%020000d\n' 1 | server exits)"
+is "no file but the program's" "F-1,2" "$(printf 'vFile:open:%s,0,0\n' "$(printf /etc/passwd | od -An -tx1 | tr -d ' \n')" | server exits)"
 hostile()
 {
 	printf '%s\n' H Hg Hc Hgffffffffffffffffffff T T-5 p p99999999 pffffffffffffffff P P20 P66=00 m m, m1 m1, \
@@ -235,7 +235,7 @@ hostile()
 }
 program=$TOP/build/asan/perf-rvtrace
 [ -x "$program" ] || program=$rv
-hostile | stub exits >"$dir/out"
+hostile | server exits >"$dir/out"
 [ $? -lt 2 ] && [ -s "$dir/out" ]
 ok_or_show $? "hostile packets" "$dir/out"
 program=$rv
@@ -343,7 +343,7 @@ lldb=$(for n in {30..18}; do command -v lldb-$n && break; done)
 in_lldb()
 {
 	"$rv" gdb -i "$dir/$1.data" --listen "$dir/socket" "${@:2}" 2>"$dir/err" &
-	local stub=$!
+	local server=$!
 
 	for ((i = 0; i < 100; i++)); do
 		[ ! -S "$dir/socket" ] || break
@@ -355,7 +355,7 @@ in_lldb()
 		printf '%s\n' detach quit
 	} >"$dir/script"
 	timeout 120 "$lldb" -b -s "$dir/script" </dev/null >"$dir/out" 2>&1
-	wait $stub
+	wait $server
 }
 registers() { sed -n 's/^ *'"$1"' = 0x0*\([0-9a-f]*\).*/\1/p' "$dir/out" | tr '\n' ' '; }
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # perf rvtrace gdb in a recording of more than 10^8 instructions: where it goes back to is where the
-# emulator was, and how much processor time the stub takes for it, from /proc, so that what else the
+# emulator was, and how much processor time the server takes for it, from /proc, so that what else the
 # machine does is no matter.
 . "$(dirname "$0")/../lib.sh"
 
@@ -28,24 +28,24 @@ check "they are more than 10^8 instructions apart" test "$apart" -gt 100000000
 cat >"$dir/packets.py" <<'END'
 import os, subprocess, sys
 
-stub = subprocess.Popen(sys.argv[1].split("\n"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+server = subprocess.Popen(sys.argv[1].split("\n"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 def ms():
-    fields = open(f"/proc/{stub.pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()
+    fields = open(f"/proc/{server.pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) * 1000 // os.sysconf("SC_CLK_TCK")
 
 for packet in sys.argv[2:]:
     before, data = ms(), packet.encode()
-    stub.stdin.write(b"$" + data + b"#%02x" % (sum(data) & 255))
-    stub.stdin.flush()
+    server.stdin.write(b"$" + data + b"#%02x" % (sum(data) & 255))
+    server.stdin.flush()
     answer = b""
     while not (b"$" in answer and answer.endswith(b"#")):
-        answer += stub.stdout.read(1)
-    stub.stdout.read(2)
-    stub.stdin.write(b"+")
+        answer += server.stdout.read(1)
+    server.stdout.read(2)
+    server.stdin.write(b"+")
     print(ms() - before, answer[answer.index(b"$") + 1:-1].decode("latin1"))
 END
-# packets PACKET...: to a stub that begins at the end.
+# packets PACKET...: to a server that begins at the end.
 packets()
 {
 	python3 "$dir/packets.py" "$(printf '%s\n' "$HOST/perf-rvtrace" gdb -i "$dir/share/perf.data" \
@@ -63,7 +63,7 @@ took()
 
 packets qfThreadInfo g "Z0,$effect,2" bc p45 "z0,$effect,2" "Z0,$cause,2" bc p45 bs p45 s "z0,$cause,2" \
 	"Z0,$(printf %x $((0x$work + 1))),2" "Z0,$effect,2" c "z0,$effect,2" bc
-ok_or_show $? "the stub answers" "$dir/packets.err"
+ok_or_show $? "the server answers" "$dir/packets.err"
 number() { python3 -c 'import sys; print(int.from_bytes(bytes.fromhex(sys.argv[1]), "little"))' "$(sed -n "$1"'s/.* //p' "$dir/packets")"; }
 is "from effect() back to cause(): as many instructions as the emulator executed" "$apart" "$(($(number 5) - $(number 9)))"
 is "one instruction further back" 1 "$(($(number 9) - $(number 11)))"
