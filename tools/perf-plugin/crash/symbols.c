@@ -10,6 +10,7 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "crash/crash.h"
+#include "util/array.h"
 
 #define MAX_SYMBOLS 10000000u
 #define MAX_NAME 1024
@@ -258,15 +259,5 @@ void crash_symbols_free(struct crash_symbols *symbols)
 
 const struct crash_symbol *crash_symbols_find(const struct crash_symbols *symbols, uint64_t addr)
 {
-	size_t low = 0, high = symbols->n;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->symbols[middle].addr <= addr)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low ? &symbols->symbols[low - 1] : NULL;
+	return array_floor(symbols->symbols, symbols->n, addr, addr);
 }
