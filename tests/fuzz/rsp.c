@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Packets from a debugger: whatever comes, what is taken for a packet fits, and what the server puts
- * into a packet it would read from one.
+ * Packets from a debugger: whatever comes, what is taken for a packet fits, and what the server
+ * puts into a packet it would read from one.
  */
 #include "fuzz.h"
 #include "gdb/rsp.c"
