@@ -119,23 +119,15 @@ static int copy_type(struct copying *c, uint32_t id)
 	return c->ids[id];
 }
 
+static int compare_names(const void *name, const void *element)
+{
+	return strcmp(name, *(const char *const *)element);
+}
+
 /* Other versions of a structure are NAME___VERSION; the kernel has none. */
 static bool is_wanted(const char *name)
 {
-	size_t low = 0, high = N_WANTED;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		int order = strcmp(name, wanted[middle]);
-
-		if (!order)
-			return true;
-		if (order < 0)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return false;
+	return bsearch(name, wanted, N_WANTED, sizeof(*wanted), compare_names);
 }
 
 static int copy_wanted(struct copying *c)
