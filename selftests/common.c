@@ -122,6 +122,24 @@ int write_line(const char *path, const char *text)
 	return ret;
 }
 
+int set_online(int cpu, bool online)
+{
+	char path[64];
+	int ret = 0;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	for (int i = 0; i < 100; i++) {
+		ret = write_line(path, online ? "1" : "0");
+		if (!ret)
+			break;
+		if (!i)
+			tap_note("cpu%d does not go %sline at once: %s", cpu, online ? "on" : "off",
+				 strerror(-ret));
+		usleep(10000);
+	}
+	return ret;
+}
+
 bool all_encoders(const char *state)
 {
 	const char *line;

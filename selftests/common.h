@@ -42,6 +42,12 @@ void require_pmu(void);
 /* First line of a file, without its end, in a static buffer; NULL when it cannot be read. */
 const char *read_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int write_line(const char *path, const char *text);
+/*
+ * Takes @cpu away or brings it back. The kernel may refuse for a moment (the hart that went has not
+ * stopped yet, or somebody else has hotplug disabled), so a refusal is noted and tried again for a
+ * second. Returns 0 or -errno.
+ */
+int set_online(int cpu, bool online);
 
 /*
  * All encoders are "inactive", as they are when there is no event; "idle" when none runs, else

@@ -58,18 +58,28 @@ static void test_event(void)
 	recording_close(&rec);
 }
 
+static void note_states(const char *when)
+{
+	tap_note("%s: encoder-0 is %s", when, read_line(BUS_DIR "/encoder-0/state") ?: "absent");
+	tap_note("%s: encoder-1 is %s", when, read_line(BUS_DIR "/encoder-1/state") ?: "absent");
+	tap_note("%s: ramsink-1 is %s", when, read_line(BUS_DIR "/ramsink-1/state") ?: "absent");
+}
+
 static void test_hotplug(void)
 {
-	const char *online = "/sys/devices/system/cpu/cpu1/online";
 	bool down, up;
 
-	if (access(online, W_OK)) {
+	if (access("/sys/devices/system/cpu/cpu1/online", W_OK)) {
 		tap_skip("cpu1 cannot be taken away", "hotplug");
 		return;
 	}
-	down = !write_line(online, "0") && !is_state("ramsink-1", "tracing") &&
+	down = !set_online(1, false) && !is_state("ramsink-1", "tracing") &&
 	       is_state("encoder-0", "tracing");
-	up = !write_line(online, "1") && all_encoders("tracing");
+	if (!down)
+		note_states("cpu1 is offline");
+	up = !set_online(1, true) && soon_all_encoders("tracing");
+	if (!up)
+		note_states("cpu1 is online again");
 	tap_check(down && up, "a hart that comes up again is in flight mode");
 }
 

@@ -209,7 +209,7 @@ static void test_hotplug(void)
 	if (!ret)
 		recording_enable(&rec);
 	usleep(50000);
-	write_line(online, "0");
+	set_online(1, false);
 	if (!ret) {
 		recording_read(&rec, false);
 		messages_count(&rec, &m);
@@ -220,7 +220,7 @@ static void test_hotplug(void)
 		  "hotplug: its encoder is inactive");
 	if (!ret)
 		recording_close(&rec);
-	write_line(online, "1");
+	set_online(1, true);
 	ret = recording_open(&rec, &attr, -1, 1, AUX_SIZE);
 	if (!ret)
 		recording_enable(&rec);

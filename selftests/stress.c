@@ -103,7 +103,7 @@ static void test_hotplug(void)
 	if (!ret)
 		recording_enable(&rec);
 	for (int i = 0; i < HOTPLUGS && !ret; i++) {
-		write_line(online, i % 2 ? "1" : "0");
+		set_online(1, i % 2);
 		before = rec.n_bytes;
 		for (int tries = 0; tries < 100 && rec.n_bytes == before; tries++) {
 			usleep(10000);
@@ -111,7 +111,7 @@ static void test_hotplug(void)
 		}
 		good += rec.n_bytes > before;
 	}
-	write_line(online, "1");
+	set_online(1, true);
 	for (int i = 0; i < 3; i++)
 		end_child(pid[i]);
 	if (!ret) {
