@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "common.h"
 
@@ -93,16 +94,59 @@ static void test_switch(void)
 	tap_check(good, "it is switched off and on %d times", ROUNDS);
 }
 
+/* Opens events that start and stop, until it is killed or one cannot. */
+static void use_events(int cpu)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+
+	pin(cpu);
+	attr_init(&attr, 0);
+	while (!recording_open(&rec, &attr, 0, -1, AUX_SIZE)) {
+		for (int i = 0; i < ROUNDS; i++) {
+			if (recording_enable(&rec))
+				_exit(1);
+			work(10);
+			if (recording_disable(&rec))
+				_exit(1);
+		}
+		recording_close(&rec);
+	}
+	_exit(1);
+}
+
+static void test_switch_beside_events(void)
+{
+	bool good = true;
+	pid_t pid[2];
+
+	for (int cpu = 0; cpu < 2; cpu++) {
+		pid[cpu] = fork();
+		if (!pid[cpu])
+			use_events(cpu);
+	}
+	for (int i = 0; i < ROUNDS; i++)
+		good = flight("0") && flight("1") && good;
+	for (int cpu = 0; cpu < 2; cpu++) {
+		/* It goes on until here. */
+		good = !waitpid(pid[cpu], NULL, WNOHANG) && good;
+		end_child(pid[cpu]);
+	}
+	good = soon_all_encoders("tracing") && good;
+	tap_check(good, "it is switched off and on %d times beside events", ROUNDS);
+}
+
 int main(void)
 {
 	require_pmu();
 	if (!sinks_are_private())
 		tap_skip_all("not each hart has a RAM sink of its own that writes into memory");
-	tap_plan(6);
+	tap_plan(7);
 	tap_check(flight("1") && all_encoders("tracing"), "all harts trace");
 	test_event();
 	test_hotplug();
 	test_switch();
+	test_switch_beside_events();
 	tap_check(flight("0") && soon_all_encoders("inactive"), "none traces afterwards");
 	tap_end();
 }

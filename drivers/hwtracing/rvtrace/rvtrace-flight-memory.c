@@ -103,8 +103,10 @@ static int rvtrace_flight_choose(struct rvtrace_encoder *enc, struct rvtrace_fli
 	return rvtrace_encoder_configure(enc, &flight->attr, &program);
 }
 
+/* Returns why the hart has no flight mode, or NULL, with what it needs and *@new_buffer. */
 static const char *rvtrace_flight_prepare(struct rvtrace_encoder *enc,
-					  struct rvtrace_flight *flight)
+					  struct rvtrace_flight *flight,
+					  struct rvtrace_ramsink_buffer **new_buffer)
 {
 	const struct rvtrace_path *path = &enc->paths[0];
 	struct rvtrace_flight_hart *record = flight->record;
@@ -131,49 +133,55 @@ static const char *rvtrace_flight_prepare(struct rvtrace_encoder *enc,
 	record->physical = virt_addr_valid(buffer->vaddr) ? virt_to_phys(buffer->vaddr) : 0;
 	record->bytes = buffer->size;
 	record->flags |= RVTRACE_FLIGHT_F_VALID;
-	flight->buffer = buffer;
+	*new_buffer = buffer;
 	return NULL;
 }
 
-static void rvtrace_flight_begin_ipi(void *unused)
+/* The hart itself sets the buffer: an event may start or stop there at any time. */
+static void rvtrace_flight_begin_ipi(void *buffer)
 {
+	this_cpu_ptr(&rvtrace_flights)->buffer = buffer;
 	rvtrace_flight_begin(this_cpu_ptr(&rvtrace_cpus));
 }
 
 static void rvtrace_flight_end_ipi(void *unused)
 {
 	rvtrace_flight_end(this_cpu_ptr(&rvtrace_cpus));
+	this_cpu_ptr(&rvtrace_flights)->buffer = NULL;
 }
 
 static void rvtrace_flight_give(struct rvtrace_encoder *enc)
 {
 	struct rvtrace_flight *flight = &per_cpu(rvtrace_flights, enc->cpu);
+	struct rvtrace_ramsink_buffer *buffer;
 	const char *why;
 
 	lockdep_assert_held(&rvtrace_flight_mutex);
 	flight->record = rvtrace_flight_record(enc->cpu);
 	memset(flight->record, 0, PAGE_SIZE);
-	why = rvtrace_flight_prepare(enc, flight);
+	why = rvtrace_flight_prepare(enc, flight, &buffer);
 	if (why) {
 		dev_notice(&enc->comp.dev, "not in flight mode: %s\n", why);
 		return;
 	}
 	/* A hart that is down begins when it comes up. */
-	smp_call_function_single(enc->cpu, rvtrace_flight_begin_ipi, NULL, 1);
+	if (smp_call_function_single(enc->cpu, rvtrace_flight_begin_ipi, buffer, 1))
+		flight->buffer = buffer;
 }
 
 static void rvtrace_flight_take(struct rvtrace_encoder *enc)
 {
 	struct rvtrace_flight *flight = &per_cpu(rvtrace_flights, enc->cpu);
+	struct rvtrace_ramsink_buffer *buffer = flight->buffer;
 
 	lockdep_assert_held(&rvtrace_flight_mutex);
-	if (!flight->buffer)
+	if (!buffer)
 		return;
 	/* A hart that is down has ended before. */
-	smp_call_function_single(enc->cpu, rvtrace_flight_end_ipi, NULL, 1);
+	if (smp_call_function_single(enc->cpu, rvtrace_flight_end_ipi, NULL, 1))
+		flight->buffer = NULL;
 	flight->record->flags = 0;
-	rvtrace_ramsink_free(enc->paths[0].ram, flight->buffer);
-	flight->buffer = NULL;
+	rvtrace_ramsink_free(enc->paths[0].ram, buffer);
 }
 
 static void rvtrace_flight_for_each(void (*fn)(struct rvtrace_encoder *enc))

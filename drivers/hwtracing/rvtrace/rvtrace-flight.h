@@ -18,8 +18,8 @@
 
 /**
  * struct rvtrace_flight - flight mode of a hart
- * @buffer:	what the sink writes round and round, or NULL: the hart has no flight mode. It
- *		changes while the hart is not in flight mode.
+ * @buffer:	what the sink writes round and round, or NULL: the hart has no flight mode. The hart
+ *		itself changes it while it is not in flight mode, or another one while it is down.
  * @attr:	options of the trace
  * @config:	the same
  * @offset:	where the sink goes on in @buffer
