@@ -520,6 +520,13 @@ static const struct fit fits[] = {
 	{ { { RAN, .to = 5, OF({ 0, .begun = true }) }, { .silent = true }, USED }, true, true },
 	{ { USED, { .silent = true }, USED }, false, false },
 	{ { { RAN, OF({ 0, .begun = true }) }, { .unsure = true }, USED }, false, false },
+	/* what is behind an exec is not before it, as far as their record goes */
+	{ { { RAN, .passed_exec = true }, { RAN, .before_exec = true }, USED }, false, false },
+	{ { { RAN, .passed_exec = true }, { .done = 9 }, { RAN, .done = 20, .before_exec = true } },
+	  false, false },
+	{ { { RAN, .passed_exec = true }, { .done = 9, .end_record = 1 },
+	    { RAN, .record = 1, .done = 20, .before_exec = true } }, true, true },
+	{ { USED, { RAN, .before_exec = true }, { RAN, .passed_exec = true } }, true, true },
 };
 
 static bool join_all(struct rvt_session *session, const struct fit *fit)
@@ -684,6 +691,77 @@ static void test_configured(void **state)
 	session_teardown((void **)&f);
 }
 
+static size_t count_steps(const struct steps *steps, int32_t tid)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < steps->n; i++)
+		n += steps->at[i].tid == tid;
+	return n;
+}
+
+/*
+ * All is in a record that has an exec, too, and the first of it shows that nothing ran before. What
+ * comes later does not show that: code was mapped there before, too.
+ */
+static void test_exec_in_record(void **state)
+{
+	struct rvt_session_totals stats;
+	struct fixture *f;
+
+	(void)state;
+	for (int etrace = 0; etrace < 2; etrace++) {
+		session_setup((void **)&f);
+		f->etrace = etrace;
+		begin_recording(f, false, true);
+		put_comm(f, 10, 0, false, "before");
+		put_mmap(f, 10, 0, f->programs[1]);
+		put_comm(f, 10, f->ticks * TICK_NS, true, "exec");
+		put_mmap(f, 10, f->ticks * TICK_NS + 1, f->programs[0]);
+		f->ticks += 2;
+		/* nothing of 20 is mapped */
+		run_steps(f, 0, 20, 2, 200);
+		for (int i = 0; i < 20; i++)
+			run_steps(f, 0, 10, 0, 500);
+		put_aux(f, 0, 10, 0);
+		read_stored(f, false, &stats);
+		assert_int_equal(count_steps(&f->cpus[0].found, 10),
+				 count_steps(&f->cpus[0].expected, 10));
+		check_slices(f, true);
+		session_teardown((void **)&f);
+	}
+}
+
+/*
+ * In a damaged file a record may be older than the one before it: what is mapped then does not
+ * depend on which records a thread has decoded before.
+ */
+static void test_times_go_back(void **state)
+{
+	struct rvt_session_totals stats;
+	struct fixture *f;
+
+	(void)state;
+	session_setup((void **)&f);
+	begin_recording(f, false, true);
+	put_mmap(f, 10, 0, f->programs[0]);
+	for (int i = 0; i < 10; i++) {
+		uint64_t ticks;
+
+		if (i == 3)
+			put_mmap(f, 10, f->ticks * TICK_NS, f->programs[1]);
+		run_program(f, 0, 10, i < 3 ? 0 : 1);
+		ticks = f->ticks + 1;
+		f->ticks = i > 3 ? 1000 : ticks;
+		put_aux(f, 0, 10, 0);
+		f->ticks = ticks + 1;
+	}
+	read_stored(f, false, &stats);
+	check_equal(&f->cpus[0]);
+	check_slices(f, true);
+	session_teardown((void **)&f);
+}
+
 int main(void)
 {
 	/*
@@ -704,6 +782,8 @@ int main(void)
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_overlapping),
 		cmocka_unit_test(test_configured),
+		cmocka_unit_test(test_exec_in_record),
+		cmocka_unit_test(test_times_go_back),
 		{ "whole recordings", random_recordings_test, NULL, NULL, &whole },
 		{ "damaged recordings", random_recordings_test, NULL, NULL, &damaged },
 		{ "shared sinks", random_recordings_test, NULL, NULL, &shared },

@@ -329,6 +329,8 @@ static int end_record(struct buffer *buffer)
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
 	int err = flush(buffer);
 
+	for (const struct hart_flow *hart = buffer->harts; hart; hart = hart->next)
+		rvt_hart_note_exec(hart);
 	if (aux->time > buffer->time)
 		buffer->time = aux->time;
 	buffer->record++;
@@ -764,6 +766,7 @@ int rvt_buffer_end_slice(struct buffer *buffer, int err)
 	}
 	destroy_decoders(buffer);
 	for (struct hart_flow *hart = buffer->harts; hart; hart = hart->next) {
+		rvt_hart_note_exec(hart);
 		rvt_flow_end_slice(hart->base.flow);
 		buffer->slice->held_at_end |= hart->clock && rvt_clock_holds(hart->clock);
 		if (!err)

@@ -55,14 +55,18 @@ static const struct encoder *only_encoder(const struct buffer *buffer)
 	return only;
 }
 
-/* Not so in a damaged file: records that claim the same bytes are decoded as they come. */
+/*
+ * Not so in a damaged file: records that claim the same bytes, or are older than what comes before,
+ * are decoded as they come.
+ */
 static bool are_in_order(const struct buffer *buffer)
 {
 	for (size_t i = 1; i < buffer->n_records; i++) {
 		const struct rvt_aux *before = &buffer->records[i - 1];
 		uint64_t end = before->offset + before->size;
 
-		if (end < before->offset || buffer->records[i].offset < end)
+		if (end < before->offset || buffer->records[i].offset < end ||
+		    buffer->records[i].time < before->time)
 			return false;
 	}
 	return true;

@@ -443,6 +443,19 @@ static int deliver_start(struct hart_flow *hart, const struct rvt_event *start)
 	return rvt_hart_deliver(hart, start);
 }
 
+void rvt_hart_note_exec(const struct hart_flow *hart)
+{
+	const struct buffer *buffer = hart->buffer;
+	struct rvt_flow_stats stats = { .size = sizeof(stats) };
+
+	if (!hart->exec_record || !buffer->slice || !buffer->slice->done ||
+	    buffer->record != buffer->slice->record)
+		return;
+	rvt_flow_stats(hart->base.flow, &stats);
+	buffer->slice->before_exec |= stats.insns != hart->before.insns ||
+				      stats.gaps != hart->before.gaps;
+}
+
 /*
  * Nothing may have run before an exec; then the driver has not ended a record there. What starts
  * where nothing was mapped before it is of the program that came with it.
@@ -455,6 +468,9 @@ static int pass_exec(struct hart_flow *hart, uint64_t pc)
 
 	if (!hart->exec_record || pc >> 63 || !space || !rvt_space_locate(space, pc, &location))
 		return 0;
+	rvt_hart_note_exec(hart);
+	if (hart->buffer->slice && hart->buffer->record == hart->buffer->slice->end_record)
+		hart->buffer->slice->passed_exec = true;
 	err = hart_move(hart, hart->exec_record);
 	hart->exec_record = 0;
 	return err < 0 ? err : hart_update(hart);

@@ -21,7 +21,7 @@
 
 enum { ANY_CPU = 1, KERNEL_LOST = 2, ALWAYS = 4, HAS_BEFORE = 8, EXECUTED = 16, OWNED_AT_END = 32,
        LOST_AT_END = 64, TIMED_AT_END = 128, HELD_AT_END = 256, SOURCE_KNOWN = 512,
-       SOURCE_LEFT = 1024, KNOWN = 2048, GIVEN_UP = 4096 };
+       SOURCE_LEFT = 1024, KNOWN = 2048, GIVEN_UP = 4096, PASSED_EXEC = 8192 };
 
 /* ---- what both directions go through ---- */
 
@@ -314,7 +314,7 @@ static unsigned int flags_of(const struct index_segment *segment)
 		(before->timed_at_end ? TIMED_AT_END : 0) |
 		(before->held_at_end ? HELD_AT_END : 0) | (exit->source.known ? SOURCE_KNOWN : 0) |
 		(exit->source.left ? SOURCE_LEFT : 0) | (exit->known ? KNOWN : 0) |
-		(exit->given_up ? GIVEN_UP : 0);
+		(exit->given_up ? GIVEN_UP : 0) | (exit->passed_exec ? PASSED_EXEC : 0);
 }
 
 static void put_segment(struct bytes *out, const struct index_segment *segment,
@@ -537,6 +537,7 @@ static void get_exit(struct bytes *in, struct joint_point *exit, uint64_t flags)
 					      .left = flags & SOURCE_LEFT, .left_at = get(in) };
 	exit->known = flags & KNOWN;
 	exit->given_up = flags & GIVEN_UP;
+	exit->passed_exec = flags & PASSED_EXEC;
 	exit->latest = get_time(in);
 	exit->moment = get_time(in);
 }

@@ -97,6 +97,7 @@ static void set_exit(struct joint_point *exit, const struct joint *joint)
 		exit->source = joint->sources[0];
 	exit->known = joint->known;
 	exit->given_up = joint->given_up;
+	exit->passed_exec = joint->passed_exec;
 	exit->latest = joint->latest;
 }
 

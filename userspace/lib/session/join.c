@@ -107,7 +107,7 @@ static int enter(struct joint *joint, const struct span *span)
 		return -ENOMEM;
 	memset(joint->sources, 0, joint->n_sources * sizeof(*joint->sources));
 	memset(&joint->stats, 0, sizeof(joint->stats));
-	joint->known = joint->given_up = false;
+	joint->known = joint->given_up = joint->passed_exec = false;
 	joint->before = NULL;
 	joint->latest = 0;
 	if (!entry)
@@ -115,6 +115,7 @@ static int enter(struct joint *joint, const struct span *span)
 	joint->sources[0] = entry->source;
 	joint->known = entry->known;
 	joint->given_up = entry->given_up;
+	joint->passed_exec = entry->passed_exec;
 	joint->latest = entry->latest;
 	joint->before = entry->has_before ? &entry->before : NULL;
 	return 0;
@@ -141,11 +142,22 @@ static bool leaves(const struct joint *joint, const struct span *span)
 			 (!source->left || source->left_at == exit->source.left_at));
 }
 
+/* What ran before an exec cannot come behind what ran after it. */
+static bool passes_exec(struct joint *joint, const struct slice *slice)
+{
+	bool passed = joint->passed_exec;
+
+	/* its first record may be another one than that in which the slice before ended */
+	joint->passed_exec = slice->passed_exec ||
+		(passed && slice->done && slice->record == slice->end_record);
+	return !(passed && slice->before_exec);
+}
+
 static int fit(const struct rvt_session_slices *slices, struct joint *joint,
 	       const struct slice *slice)
 {
-	int err = !joint->given_up && is_later(joint, slice) ? take_sources(joint, slice) :
-								-EAGAIN;
+	int err = !joint->given_up && is_later(joint, slice) && passes_exec(joint, slice) ?
+		take_sources(joint, slice) : -EAGAIN;
 
 	if (err)
 		return err;

@@ -29,6 +29,9 @@ struct slice {
 	bool lost_at_begin;		/* took for granted that the slice before was */
 	bool given_up;			/* of the record in which it ends, bytes are missing */
 	bool broken_at_begin;		/* nothing was executed before flow broke off otherwise */
+	/* of the record in which it begins, something was taken for what ran before an exec */
+	bool before_exec;
+	bool passed_exec;		/* in the record in which it ends: see pass_exec() */
 	uint64_t earliest, latest;	/* by time stamps in it; .latest 0: there were none */
 	unsigned int n_edges;		/* that lead into the next slice */
 	enum slice_begin begin;		/* others read it with the session's lock held */
@@ -69,7 +72,7 @@ struct joint_point {
 	bool has_before;
 	struct slice before;	/* the last one in which anything was: how it ended */
 	struct joint_source source;
-	bool known, given_up;
+	bool known, given_up, passed_exec;
 	uint64_t latest;
 	uint64_t moment;	/* the latest that was told (struct rvt_session_slices) */
 };
@@ -94,6 +97,7 @@ struct joint {
 	size_t n_sources, room;
 	bool known;		/* a source is */
 	bool given_up;		/* the last one has */
+	bool passed_exec;	/* so has what comes behind in the same record */
 	uint64_t latest;	/* time stamp so far */
 	struct rvt_session_totals stats;	/* of the span so far */
 };
