@@ -250,8 +250,8 @@ int rvt_perfdata_code(struct rvt_perfdata *file, struct rvt_code_store **store);
 int rvt_perfdata_kallsyms(const struct rvt_perfdata *file, char **text, size_t *len);
 
 /*
- * rvt_perfdata_archive - writes @file to @fd, an empty file, with all that it refers to in it. 0;
- * -ENOENT: some of that is not there, rvt_perfdata_warning() names it; -EBADMSG (damaged), -ENOMEM,
+ * rvt_perfdata_archive - writes @file to the end of the file @fd, with all that it refers to in it,
+ * and leaves @fd behind it. 0; -ENOENT: some of that is not there, rvt_perfdata_warning() names it; -EBADMSG (damaged), -ENOMEM,
  * or -errno of writing.
  */
 int rvt_perfdata_archive(struct rvt_perfdata *file, int fd);

@@ -3,7 +3,7 @@
 #
 # What Documentation/howto-board.rst gives to boards: the overlays, at the model's addresses, are
 # taken by the driver; the static command records and, in a root that has nothing else, runs. The
-# files that howto-record.rst copies from the board suffice to decode.
+# file that howto-board.rst copies from the board suffices to decode.
 . "$(dirname "$0")/../lib.sh"
 
 check "the static command is built" make -s -C "$TOP" board
@@ -60,8 +60,7 @@ board()
 		mkdir /tmp/empty && cp perf-rvtrace-board /tmp/empty/ || exit 2
 		chroot /tmp/empty /perf-rvtrace-board --version > version || exit 3
 		perf-rvtrace-board record -a -o perf.data -- sort names.txt > sorted || exit 4
-		perf buildid-list -i perf.data | sed -n "s,^[0-9a-f]* /,,p" > names
-		busybox tar -C / -chf files.tar $(cat names) || exit 5
+		PATH=/nowhere ./perf-rvtrace-board archive --files || exit 5
 		second='"$6"'
 		[ -z "$second" ] || perf-rvtrace-board record -a -o second.data -e "$second" -- sort names.txt > sorted || exit 7
 		rmmod rvtrace || exit 6'
@@ -74,9 +73,9 @@ board()
 # files_suffice: what the page says to copy from the board is enough to decode.
 files_suffice()
 {
-	mkdir "$dir/files" && tar -C "$dir/files" -xf "$dir/share/files.tar" || return
+	mkdir "$dir/board" && tar -C "$dir/board" -xf "$dir/share/perf.archive.tar" || return
 	set -o pipefail
-	"$HOST/perf-rvtrace" script -i "$dir/share/perf.data" --symfs "$dir/files" --raw-pc |
+	"$HOST/perf-rvtrace" script -i "$dir/board/perf.data" --symfs "$dir/board/files" --raw-pc |
 		"$HOST/rvt-truth-diff" --min 100000 "$dir/truth"
 }
 

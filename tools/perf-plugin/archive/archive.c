@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <rvtrace/perfdata.h>
+#include "archive/files.h"
 #include "common/cmd.h"
 #include "common/output.h"
 
@@ -14,13 +15,15 @@ static const char help[] =
 "usage: perf rvtrace archive [OPTIONS]\n"
 "Writes a recording that has all kernel code and symbols in it, so that it can be decoded on\n"
 "another machine. perf rvtrace record --embed makes such a recording at once.\n\n"
+"  -F, --files         a tar file of the recording and the files of programs and libraries\n"
 "  -i, --input FILE    recording (perf.data)\n"
-"  -o, --output FILE   what to write (perf.archive)\n"
+"  -o, --output FILE   what to write (perf.archive; with --files perf.archive.tar)\n"
 "  -f, --force         read the recording of another user, as root\n";
 
 static const struct option long_options[] = {
 	{ "input", required_argument, NULL, 'i' },
 	{ "output", required_argument, NULL, 'o' },
+	{ "files", no_argument, NULL, 'F' },
 	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 },
@@ -28,7 +31,7 @@ static const struct option long_options[] = {
 
 struct archive_options {
 	const char *input, *output;
-	bool force;
+	bool files, force;
 };
 
 /* 0; 1: help was asked for; -EINVAL after a message. */
@@ -36,16 +39,19 @@ static int parse(struct archive_options *options, int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "i:o:fh", long_options, NULL)) >= 0)
+	while ((c = getopt_long(argc, argv, "i:o:Ffh", long_options, NULL)) >= 0)
 		switch (c) {
 		case 'i': options->input = optarg; break;
 		case 'o': options->output = optarg; break;
+		case 'F': options->files = true; break;
 		case 'f': options->force = true; break;
 		case 'h': fputs(help, stdout); return 1;
 		default: return cmd_try_help(-EINVAL);
 		}
 	if (optind < argc)
 		return cmd_surplus(-EINVAL, argv[optind], "-i names the recording");
+	if (!options->output)
+		options->output = options->files ? "perf.archive.tar" : "perf.archive";
 	return 0;
 }
 
@@ -56,7 +62,8 @@ static int write_archive(struct rvt_perfdata *file, const struct archive_options
 
 	if (err)
 		return err;
-	err = rvt_perfdata_archive(file, output.fd);
+	err = options->files ? archive_with_files(file, output.fd) :
+		rvt_perfdata_archive(file, output.fd);
 	if (close(output.fd) && !err)
 		err = -errno;
 	if (!err)
@@ -72,7 +79,7 @@ static int write_archive(struct rvt_perfdata *file, const struct archive_options
 
 int cmd_archive(int argc, char **argv)
 {
-	struct archive_options options = { .input = "perf.data", .output = "perf.archive" };
+	struct archive_options options = { .input = "perf.data" };
 	struct rvt_perfdata *file;
 	char *error = NULL;
 	int err = parse(&options, argc, argv);

@@ -85,9 +85,13 @@ static int write_rest(const struct rvt_perfdata *file, int fd, const void *code,
 		err = write_all(fd, &table, sizeof(table));
 	header.event_types = (struct perfdata_section){ file->size + code_len + symbols_len,
 							sizeof(table) };
-	if (!err && lseek(fd, 0, SEEK_SET) < 0)
+	if (!err && lseek(fd, -(off_t)(header.event_types.offset + sizeof(table)), SEEK_CUR) < 0)
 		err = -errno;
-	return err ? err : write_all(fd, &header, sizeof(header));
+	if (!err)
+		err = write_all(fd, &header, sizeof(header));
+	if (!err && lseek(fd, 0, SEEK_END) < 0)
+		err = -errno;
+	return err;
 }
 
 int rvt_perfdata_archive(struct rvt_perfdata *file, int fd)

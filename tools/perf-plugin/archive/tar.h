@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* A tar file as POSIX has it (pax), written from begin to end. */
+#ifndef PERF_RVTRACE_TAR_H
+#define PERF_RVTRACE_TAR_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+/*
+ * A member is a header, then .st_size bytes, then padding. tar_header() begins it; @st gives its
+ * mode, time and size. Headers of one short name are equally long. tar_pad() comes after @size
+ * bytes; tar_end() ends the file. Each returns 0 or -errno.
+ */
+int tar_header(int fd, const char *name, const struct stat *st);
+int tar_pad(int fd, uint64_t size);
+int tar_end(int fd);
+
+/* All of @bytes to @fd. 0 or -errno. */
+int tar_write(int fd, const void *bytes, size_t len);
+
+#endif
