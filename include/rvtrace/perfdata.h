@@ -251,8 +251,8 @@ int rvt_perfdata_kallsyms(const struct rvt_perfdata *file, char **text, size_t *
 
 /*
  * rvt_perfdata_archive - writes @file to the end of the file @fd, with all that it refers to in it,
- * and leaves @fd behind it. 0; -ENOENT: some of that is not there, rvt_perfdata_warning() names it; -EBADMSG (damaged), -ENOMEM,
- * or -errno of writing.
+ * and leaves @fd behind it. 0; -ENOENT: some of that is not there, rvt_perfdata_warning() names it;
+ * -EBADMSG (damaged), -ENOMEM, or -errno of writing.
  */
 int rvt_perfdata_archive(struct rvt_perfdata *file, int fd);
 

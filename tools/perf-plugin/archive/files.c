@@ -15,7 +15,7 @@
 #include "common/cmd.h"
 #include "file/file.h"
 
-#define PIECE (64u << 10)
+#define COPY_BYTES (64u << 10)
 #define RECORDING "perf.data"
 
 /* Its header is written once more when its size is known. */
@@ -46,27 +46,27 @@ static int put_recording(struct rvt_perfdata *file, int fd)
 /* Exactly @size bytes: zeros where the file has become shorter. */
 static int put_bytes(int fd, int from, uint64_t size, const char *name)
 {
-	char piece[PIECE];
+	char part[COPY_BYTES];
 	uint64_t left = size;
 	int err = 0;
 
 	while (left && !err) {
-		size_t want = left < sizeof(piece) ? left : sizeof(piece);
-		ssize_t n = read(from, piece, want);
+		size_t want = left < sizeof(part) ? left : sizeof(part);
+		ssize_t n = read(from, part, want);
 
 		if (n <= 0) {
 			if (n < 0)
 				cmd_warning("%s: %s: the rest is zeros", name, strerror(errno));
 			else
 				cmd_warning("%s became shorter while it was read", name);
-			memset(piece, 0, sizeof(piece));
+			memset(part, 0, sizeof(part));
 			for (; left && !err; left -= want) {
-				want = left < sizeof(piece) ? left : sizeof(piece);
-				err = tar_write(fd, piece, want);
+				want = left < sizeof(part) ? left : sizeof(part);
+				err = tar_write(fd, part, want);
 			}
 			break;
 		}
-		err = tar_write(fd, piece, n);
+		err = tar_write(fd, part, n);
 		left -= n;
 	}
 	return err ? err : tar_pad(fd, size);
