@@ -24,6 +24,12 @@ runs "perf report --no-itrace of a raw recording" perf report --no-itrace -i raw
 runs "perf evlist of a raw recording" perf evlist -i raw.data
 is "perf evlist: its events" "rvtrace" "$(head -n 1 out | sed 's,/.*,,')"
 runs "perf report of an injected one" perf report -f -i injected.data --stdio
+"$rv" inject --itrace=i1000g16l8 -i raw.data -o samples.data 2>/dev/null
+for fields in ip,brstack comm,tid,time,ip,sym,dso; do
+	runs "perf script -F $fields of samples" perf script -f -i samples.data -F $fields
+	grep -q '[0-9a-f]' out
+	ok_or_show $? "it prints some" err
+done
 runs "perf inject of an injected one" perf inject -f -i injected.data -o again.data
 if perf data convert --help 2>&1 | grep -q to-json; then
 	runs "perf data convert --to-json" perf data convert -f -i injected.data --to-json out.json

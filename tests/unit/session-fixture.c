@@ -228,14 +228,14 @@ void put_sample(struct fixture *f, int n, int32_t pid, size_t zeroes, const uint
 	static const uint8_t padding[8192];
 	struct {
 		struct perf_event_header header;
-		uint64_t id;
+		uint64_t id, ip;
 		int32_t pid, tid;
 		uint64_t time;
 		uint32_t cpu, reserved;
 		uint64_t period;
 		uint32_t raw_len, raw;
 		uint64_t aux_len;
-	} head = { { PERF_RECORD_SAMPLE, 0, 0 }, SAMPLE_ID, pid, pid, f->ticks * TICK_NS, n, 0,
+	} head = { { PERF_RECORD_SAMPLE, 0, 0 }, SAMPLE_ID, 0, pid, pid, f->ticks * TICK_NS, n, 0,
 		   1, 4, 0, zeroes + len };
 
 	head.header.size = sizeof(head) + zeroes + len;
@@ -455,7 +455,7 @@ static void create_etrace(struct fixture *f, int n)
 void begin_recording(struct fixture *f, bool timed, bool context)
 {
 	struct perf_event_attr attr = { .type = PMU_TYPE, .sample_id_all = 1,
-					.sample_type = SAMPLE_TYPE };
+					.sample_type = SAMPLE_TYPE }, side = attr;
 	const struct rvt_record_time_conv conv = {
 		.header = { RVT_RECORD_TIME_CONV, 0, sizeof(conv) }, .time_shift = 10,
 		.time_mult = TICK_NS << 10, .cap_user_time_zero = 1 };
@@ -485,12 +485,15 @@ void begin_recording(struct fixture *f, bool timed, bool context)
 	}
 	assert_int_equal(rvt_perfdata_create(f->data, &f->writer), 0);
 	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "rvtrace//", &trace_id, 1), 0);
-	attr.type = PERF_TYPE_SOFTWARE;
-	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "dummy:u", &side_id, 1), 0);
+	side.type = attr.type = PERF_TYPE_SOFTWARE;
+	/* as the recorder: perf script -F ip wants it of software events */
+	side.config = PERF_COUNT_SW_DUMMY;
+	side.sample_type |= PERF_SAMPLE_IP;
+	assert_int_equal(rvt_perfdata_add_event(f->writer, &side, "dummy:u", &side_id, 1), 0);
 	attr.sample_type |= PERF_SAMPLE_RAW;
 	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, RVT_SWITCH_EVENT, &switch_id, 1),
 			 0);
-	attr.sample_type |= PERF_SAMPLE_PERIOD | PERF_SAMPLE_AUX;
+	attr.sample_type |= PERF_SAMPLE_IP | PERF_SAMPLE_PERIOD | PERF_SAMPLE_AUX;
 	assert_int_equal(rvt_perfdata_add_event(f->writer, &attr, "cpu-clock", &sample_id, 1), 0);
 	assert_int_equal(rvt_perfdata_begin(f->writer, meta), 0);
 	if (timed)
