@@ -71,12 +71,19 @@ done
 
 # ---- where the flow went: transfers
 
-# An instruction that does not lie behind the one before it on its cpu was reached by a transfer.
+# An instruction that does not lie behind the one before it on its cpu was reached by a transfer, and
+# so was one behind a jump, call or return, which goes to where it lies.
 awk '{
-	if ($1 in next_ip && next_ip[$1] != $3)
+	if ($1 in next_ip && (next_ip[$1] != $3 || jumped[$1]))
 		print $1, ip[$1], $3
 	ip[$1] = $3
 	next_ip[$1] = sprintf("%x", number($3) + NF - 4)
+	jumped[$1] = NF == 8 ? is_jal(number($5) % 128) : is_short_jump(number($5), number($6))
+}
+function is_jal(opcode) { return opcode == 103 || opcode == 111 }
+function is_short_jump(low, high) {
+	return low % 4 == 1 && int(high / 32) == 5 ||
+		low % 4 == 2 && int(high / 32) == 4 && !(int(low / 4) % 32) && (low > 127 || high % 16)
 }
 function number(text,    i, n) {
 	for (i = 1; i <= length(text); i++)

@@ -186,6 +186,32 @@ static void straight_lines(void **state)
 	expect(f, RVT_TRANSFER_TRAP, 0x4008, HANDLER, 0, 1);
 }
 
+/* A jump, call or return to the instruction behind it is one, too; a branch falls through. */
+static void jumps_to_next(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, 0x1000, RVT_INSN_JUMP);
+	run(f, 0x1018, RVT_INSN_CALL);
+	expect(f, RVT_TRANSFER_JUMP, 0x1014, 0x1018, 0, 0);
+	assert_int_equal(f->seen.line.first, 0x1000);
+	assert_int_equal(f->seen.line.last, 0x1014);
+	run(f, 0x1030, RVT_INSN_BRANCH);
+	expect(f, RVT_TRANSFER_CALL, 0x102c, 0x1030, 0, 1);
+	run(f, 0x1048, RVT_INSN_RETURN);
+	assert_int_equal(f->seen.transfers, 2);
+	run(f, 0x1060, RVT_INSN_IND_JUMP);
+	assert_int_equal(f->seen.transfers, 3);
+	expect(f, RVT_TRANSFER_RETURN, 0x105c, 0x1060, 0, 1);
+	/* told with the event, and not again */
+	tell(f, RVT_EVENT_MARK, 0x1078);
+	expect(f, RVT_TRANSFER_JUMP, 0x1074, 0x1078, 0, 1);
+	assert_true(f->seen.transfer.indirect);
+	assert_int_equal(f->seen.transfers, 4);
+	run(f, 0x1078, RVT_INSN_BRANCH);
+	assert_int_equal(f->seen.transfers, 4);
+}
+
 /* Calls nest, and returns end them: one, or several at once where frames were skipped. */
 static void calls_and_returns(void **state)
 {
@@ -335,8 +361,8 @@ static void lost_in_kernel(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(kinds_of_transfers), TEST(straight_lines), TEST(calls_and_returns),
-		TEST(deep_recursion), TEST(unwanted), TEST(stacks_of_threads),
+		TEST(kinds_of_transfers), TEST(straight_lines), TEST(jumps_to_next),
+		TEST(calls_and_returns), TEST(deep_recursion), TEST(unwanted), TEST(stacks_of_threads),
 		TEST(program_interrupted), TEST(kernel_interrupted), TEST(kernel_alone),
 		TEST(lost_in_kernel),
 	};

@@ -197,6 +197,12 @@ static int do_transfer(struct rvt_transfers *transfers, struct rvt_hart_flow *ha
 	return err;
 }
 
+/* Whether an instruction goes elsewhere in any case, be that to the instruction behind it. */
+static bool always_jumps(unsigned int iclass)
+{
+	return iclass >= RVT_INSN_CALL && iclass <= RVT_INSN_TRAP_RETURN;
+}
+
 /*
  * The flow goes on at @pc: a transfer, unless that is where the last instruction falls through to.
  */
@@ -207,7 +213,7 @@ static int arrive(struct rvt_transfers *transfers, struct rvt_hart_flow *hart, u
 	bool others;
 	int err;
 
-	if (!state->has_last || pc == state->next)
+	if (!state->has_last || (pc == state->next && !always_jumps(state->last_class)))
 		return 0;
 	others = state->others;
 	err = end_line(transfers, hart);
@@ -398,7 +404,9 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	case RVT_EVENT_MARK:
 		if (event->pc && !event->own_pc) {
 			err = arrive(transfers, hart, event->pc);
-			state->next = event->pc;	/* where the flow goes on has been told */
+			/* where the flow goes on has been told */
+			state->next = event->pc;
+			state->last_class = RVT_INSN_SEQUENTIAL;
 		}
 		if (!err)
 			err = break_line(transfers, hart);
