@@ -170,7 +170,10 @@ awk -v part=$part 'function number(text,    i, n) {
 	offset = number($3) - number("80001000")
 	printf "%s f%d %x\n", $3, offset / part, offset % part
 }' "$dir/all" >"$dir/expected"
+cut -d' ' -f 2 "$dir/expected" >"$dir/functions"
 same "-F sym,symoff: the function's part of the code"
+view script --insn-trace=raw -F sym | sed 's/^ *//; s/ insn:.*//' >"$dir/names"
+check "-F sym: the same functions without their addresses" diff "$dir/functions" "$dir/names"
 view script --itrace=i1i -F comm,pid,tid,ip,dso | awk '{ print $1, $2, $4 }' | sort -u >"$dir/got"
 echo "prog 10/10 ($dir/program)" >"$dir/expected"
 same "-F comm,pid,tid,dso"

@@ -59,18 +59,24 @@ static void print_symbol(FILE *out, const struct place *place, bool offset)
 		fprintf(out, "+0x%" PRIx64, place->offset);
 }
 
-static void print_place(const struct script *script, const struct rvt_hart_flow *hart,
-			uint64_t addr)
+static void print_name(const struct script *script, const struct rvt_hart_flow *hart,
+		       uint64_t addr)
 {
 	const struct place *place = places_find(script->places, hart->space, addr);
 
-	fprintf(script->out, "%16" PRIx64, addr);
 	if (script->fields & FIELD_SYM) {
 		putc(' ', script->out);
 		print_symbol(script->out, place, script->fields & FIELD_SYMOFF);
 	}
 	if (script->fields & FIELD_DSO)
 		fprintf(script->out, " (%s)", place->dso);
+}
+
+static void print_place(const struct script *script, const struct rvt_hart_flow *hart,
+			uint64_t addr)
+{
+	fprintf(script->out, "%16" PRIx64, addr);
+	print_name(script, hart, addr);
 }
 
 static void print_indent(FILE *out, unsigned int depth)
@@ -204,6 +210,8 @@ void print_sample(struct script *script, const struct script_sample *sample)
 	}
 	if (script->fields & FIELD_IP)
 		print_place(script, hart, sample->ip);
+	else if (!(script->fields & (FIELD_ADDR | FIELD_CALLINDENT)))
+		print_name(script, hart, sample->ip);
 	if (script->fields & FIELD_ADDR && sample->has_addr) {
 		fputs(" => ", script->out);
 		print_place(script, hart, sample->addr);
