@@ -36,7 +36,7 @@ struct rvt_transfer {
 	enum rvt_transfer_kind kind;
 	uint64_t from, to;
 	const char *flags;	/* perf's words: call, return, jcc, jmp, int, iret, syscall, ... */
-	bool indirect;		/* a jump to where a register says */
+	bool indirect;		/* a jump to where a register says; a call that may return, too */
 	const struct rvt_event *event;	/* of a TRAP; NULL: the trap itself was not seen */
 };
 

@@ -138,6 +138,7 @@ static void kinds_of_transfers(void **state)
 		{ RVT_INSN_IND_JUMP_LINKED, RVT_TRANSFER_JUMP, "jmp", true, 0 },
 		{ RVT_INSN_CALL, RVT_TRANSFER_CALL, "call", false, 1 },
 		{ RVT_INSN_IND_CALL, RVT_TRANSFER_CALL, "call", false, 1 },
+		{ RVT_INSN_COROUTINE, RVT_TRANSFER_CALL, "call", true, 1 },
 		{ RVT_INSN_RETURN, RVT_TRANSFER_RETURN, "return", false, 0 },
 		{ RVT_INSN_TRAP_RETURN, RVT_TRANSFER_TRAP_RETURN, "iret", false, 0 },
 	};
@@ -229,6 +230,22 @@ static void calls_and_returns(void **state)
 	run(f, 0x1018, RVT_INSN_JUMP);
 	expect(f, RVT_TRANSFER_RETURN, 0x302c, 0x1018, 2, 0);
 	assert_int_equal(rvt_transfers_cuts(f->transfers), 0);
+}
+
+/* Two that call each other by "jalr ra, t0" and the like: none gets deeper. */
+static void swaps(void **state)
+{
+	struct fixture *f = *state;
+
+	run(f, 0x1000, RVT_INSN_COROUTINE);
+	run(f, 0x2000, RVT_INSN_COROUTINE);
+	expect(f, RVT_TRANSFER_CALL, 0x1014, 0x2000, 0, 1);
+	for (uint64_t at = 0x18; at < 0x400; at += 0x18) {
+		run(f, 0x1000 + at, RVT_INSN_COROUTINE);
+		expect(f, RVT_TRANSFER_CALL, 0x2000 + at - 4, 0x1000 + at, 1, 1);
+		run(f, 0x2000 + at, RVT_INSN_COROUTINE);
+		expect(f, RVT_TRANSFER_CALL, 0x1000 + at + 0x14, 0x2000 + at, 1, 1);
+	}
 }
 
 /* A stack has at most 16 frames: older ones go, and their returns are no contradiction. */
@@ -362,7 +379,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(kinds_of_transfers), TEST(straight_lines), TEST(jumps_to_next),
-		TEST(calls_and_returns), TEST(deep_recursion), TEST(unwanted), TEST(stacks_of_threads),
+		TEST(calls_and_returns), TEST(swaps), TEST(deep_recursion), TEST(unwanted), TEST(stacks_of_threads),
 		TEST(program_interrupted), TEST(kernel_interrupted), TEST(kernel_alone),
 		TEST(lost_in_kernel),
 	};

@@ -89,6 +89,15 @@ static int take_trap(struct rvt_callstack *stack, const struct timeline_step *st
 	return err;
 }
 
+/* A call that may be a return, too, where coroutines call each other. */
+static void end_swapped(struct rvt_callstack *stack, uint64_t to)
+{
+	const struct rvt_frame *top = rvt_callstack_frame(stack, 0);
+
+	if (top && top->back == to)
+		rvt_callstack_return(stack, to);
+}
+
 static int do_step(struct rvt_callstack *stack, const struct timeline_step *step)
 {
 	if (step->seam) {
@@ -99,6 +108,9 @@ static int do_step(struct rvt_callstack *stack, const struct timeline_step *step
 		return 0;
 	}
 	switch (step->insn.iclass) {
+	case RVT_INSN_COROUTINE:
+		end_swapped(stack, step->next_pc);
+		/* fall through */
 	case RVT_INSN_CALL:
 	case RVT_INSN_IND_CALL:
 		return rvt_callstack_call(stack, step->insn.pc, step->insn.behind, step->next_pc);

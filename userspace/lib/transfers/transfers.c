@@ -54,7 +54,7 @@ static const struct {
 	[RVT_INSN_IND_CALL] = { RVT_TRANSFER_CALL, "call" },
 	[RVT_INSN_IND_JUMP] = { RVT_TRANSFER_JUMP, "jmp" },
 	[RVT_INSN_IND_JUMP_LINKED] = { RVT_TRANSFER_JUMP, "jmp" },
-	[RVT_INSN_COROUTINE] = { RVT_TRANSFER_JUMP, "jmp" },
+	[RVT_INSN_COROUTINE] = { RVT_TRANSFER_CALL, "call" },
 	[RVT_INSN_RETURN] = { RVT_TRANSFER_RETURN, "return" },
 	[RVT_INSN_TRAP_RETURN] = { RVT_TRANSFER_TRAP_RETURN, "iret" },
 	[RVT_INSN_ECALL] = { RVT_TRANSFER_JUMP, "syscall" },
@@ -151,15 +151,29 @@ static int end_line(struct rvt_transfers *transfers, struct rvt_hart_flow *hart)
 	return err ? err : transfers->ops.line(transfers->ops.ctx, hart, &state->line, stack);
 }
 
+/*
+ * "jalr ra, t0" is a call, which Go's compiler makes of a function's value; but also how coroutines
+ * return to each other, where each return is the other one's call.
+ */
+static size_t swap(struct rvt_callstack *stack, const struct rvt_transfer *transfer)
+{
+	const struct rvt_frame *top = rvt_callstack_frame(stack, 0);
+
+	return top && top->back == transfer->to ? rvt_callstack_return(stack, transfer->to) : 0;
+}
+
 static size_t update_stack(struct rvt_callstack *stack, const struct rvt_transfer *transfer,
 			   uint64_t back, int *err)
 {
+	size_t ended;
+
 	if (!stack)
 		return 0;
 	switch (transfer->kind) {
 	case RVT_TRANSFER_CALL:
+		ended = transfer->indirect ? swap(stack, transfer) : 0;
 		*err = rvt_callstack_call(stack, transfer->from, back, transfer->to);
-		return 0;
+		return ended;
 	case RVT_TRANSFER_TRAP:
 		*err = rvt_callstack_trap(stack, transfer->from, transfer->to);
 		return 0;
@@ -220,7 +234,8 @@ static int arrive(struct rvt_transfers *transfers, struct rvt_hart_flow *hart, u
 	transfer.kind = class_kinds[state->last_class].kind;
 	transfer.flags = class_kinds[state->last_class].flags;
 	transfer.indirect = state->last_class == RVT_INSN_IND_JUMP ||
-		state->last_class == RVT_INSN_IND_JUMP_LINKED;
+		state->last_class == RVT_INSN_IND_JUMP_LINKED ||
+		state->last_class == RVT_INSN_COROUTINE;
 	if (!err && !others)
 		err = do_transfer(transfers, hart, &transfer, state->next);
 	return err ? err : state->crossed ? RVT_SLICE_DONE : 0;
