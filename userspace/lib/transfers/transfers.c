@@ -12,6 +12,7 @@
 struct thread_stack {
 	int32_t tid;		/* first: key of the tree */
 	uint32_t life;
+	uint64_t stopped_at;	/* where its tracing last stopped; 0: not known */
 	struct rvt_callstack *stack;
 };
 
@@ -89,6 +90,14 @@ static struct hart_state *get_state(struct rvt_hart_flow *hart)
 	return state;
 }
 
+/* The thread is another one, or runs another program. */
+static void clear_stack(struct thread_stack *thread, uint32_t life)
+{
+	rvt_callstack_clear(thread->stack);
+	thread->life = life;
+	thread->stopped_at = 0;
+}
+
 /* The stack of the hart flow's thread; a cpu whose thread is not known has one of its own. */
 static struct rvt_callstack *get_stack(struct rvt_transfers *transfers, struct rvt_hart_flow *hart)
 {
@@ -117,10 +126,8 @@ static struct rvt_callstack *get_stack(struct rvt_transfers *transfers, struct r
 		}
 		state->thread = thread;
 	}
-	if (thread->life != life) {
-		rvt_callstack_clear(thread->stack);
-		thread->life = life;
-	}
+	if (thread->life != life)
+		clear_stack(thread, life);
 	return thread->stack;
 }
 
@@ -322,13 +329,15 @@ static int bridge_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *ha
 	enum rvt_transfer_kind kind = bridge_kind(transfers, state, pc);
 	const struct rvt_transfer transfer = { .kind = kind, .from = state->stopped_at, .to = pc,
 					   .flags = flags[kind] };
-	uint64_t from = state->stopped ? state->stopped_at : 0;
 	struct rvt_callstack *stack;
 	int err = find_stack(transfers, hart, &stack);
 	size_t ended, depth;
+	uint64_t from;
 
 	if (err || !stack)
 		return err;
+	from = state->thread->stopped_at;
+	state->thread->stopped_at = 0;
 	depth = rvt_callstack_depth(stack);
 	if (kind != RVT_TRANSFER_START)
 		ended = update_stack(stack, &transfer, 0, &err);
@@ -386,6 +395,8 @@ static int take_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *hart
 		err = do_transfer(transfers, hart, &transfer, 0);
 	state->stopped = pc;
 	state->stopped_at = pc;
+	if (state->thread && state->has_last)
+		state->thread->stopped_at = pc;
 	state->has_last = false;
 	return err ? err : hart->left ? RVT_SLICE_DONE : 0;
 }
@@ -430,6 +441,8 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 		err = break_line(transfers, hart);
 		state->has_last = state->stopped = false;
 		state->lost = true;
+		if (state->thread)
+			state->thread->stopped_at = 0;
 		break;
 	default:
 		break;
