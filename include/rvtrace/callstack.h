@@ -7,7 +7,9 @@
  * landing pad the flow goes to; what returns into a function ends what that function has called.
  * longjmp() goes where setjmp() returned to. A switch of stacks (swapcontext(), coroutines) is a
  * jump or return to where a call would return to: the frames that it leaves are kept, and are there
- * again when the flow comes back to them. Tail calls need no frame. A trap return ends whatever the
+ * again when the flow comes back to them. A return to the beginning of a function, as goroutines
+ * begin, leaves the whole stack until something returns to it again; which one that is, where
+ * several wait in the same place, further returns decide. Tail calls need no frame. A trap return ends whatever the
  * handler had called; if it enters a signal handler, the handler is called by what the trap
  * interrupted, until that goes on.
  *

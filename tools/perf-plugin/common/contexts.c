@@ -34,7 +34,8 @@ struct context *context_child(struct context *parent, const char *name, const ch
 		if (!child)
 			return NULL;
 		*child = (struct context){ .name = name, .dso = dso, .parent = parent,
-					   .kernel = kernel, .depth = parent->depth + 1 };
+					   .kernel = kernel, .depth = parent->depth + 1,
+					   .thread = parent->depth ? parent->thread : name };
 	}
 	child->sibling = parent->child;
 	parent->child = child;
@@ -61,6 +62,16 @@ static const char *thread_name(struct contexts *contexts, const struct rvt_hart_
 	return contexts->last_name;
 }
 
+/* Frames of a goroutine may be of another thread, which it has run in before. */
+static struct context *remembered(struct contexts *contexts, const struct rvt_hart_flow *hart,
+				  const struct rvt_frame *frame)
+{
+	struct context *context = (struct context *)(uintptr_t)frame->tag;
+
+	return context && contexts->by_thread &&
+		!is_same(context->thread, thread_name(contexts, hart)) ? NULL : context;
+}
+
 /*
  * Who made frame @n of the stack; the thread where that is not known. Frames that no call has made
  * remember it when they are first asked.
@@ -73,8 +84,9 @@ static struct context *name_caller(struct contexts *contexts, const struct rvt_h
 
 	if (!frame)
 		return context_child(&contexts->root, thread_name(contexts, hart), "", false);
-	if (frame->tag)
-		return (struct context *)(uintptr_t)frame->tag;
+	caller = remembered(contexts, hart, frame);
+	if (caller)
+		return caller;
 	if (frame->cut) {
 		caller = name_caller(contexts, hart, stack, n + 1);
 		if (caller)
@@ -94,7 +106,7 @@ static struct context *get_caller(struct contexts *contexts, const struct rvt_ha
 	struct context *caller;
 	size_t outer = n;
 
-	while ((frame = rvt_callstack_frame(stack, outer)) && !frame->tag)
+	while ((frame = rvt_callstack_frame(stack, outer)) && !remembered(contexts, hart, frame))
 		outer++;
 	do {
 		caller = name_caller(contexts, hart, stack, outer);

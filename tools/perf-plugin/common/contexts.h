@@ -18,6 +18,7 @@ struct context_cost {
 /* A function in one context: that of its parents, up to the thread, whose parent is the root. */
 struct context {
 	const char *name, *dso;	/* .dso: file name without directories; "" for a thread */
+	const char *thread;	/* the name below the root */
 	struct context *parent, *child, *sibling;
 	bool kernel;
 	unsigned int depth;	/* the root's is 0 */

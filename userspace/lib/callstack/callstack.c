@@ -63,6 +63,7 @@ struct rvt_callstack *rvt_callstack_clone(const struct rvt_callstack *stack)
 		return NULL;
 	*clone = *stack;
 	clone->n_kept = 0;
+	clone->taken = 0;
 	clone->room = stack->depth;
 	clone->frames = rvt_callstack_copy_frames(stack->frames, stack->depth);
 	while (clone->frames && clone->n_kept < stack->n_kept) {
@@ -73,7 +74,8 @@ struct rvt_callstack *rvt_callstack_clone(const struct rvt_callstack *stack)
 			break;
 		clone->kept[clone->n_kept++] = (struct kept_frames){ frames, kept->n };
 	}
-	if (clone->frames && clone->n_kept == stack->n_kept)
+	if (rvt_callstack_copy_left(clone, stack) && clone->frames &&
+	    clone->n_kept == stack->n_kept)
 		return clone;
 	rvt_callstack_destroy(clone);
 	return NULL;
@@ -84,6 +86,7 @@ void rvt_callstack_destroy(struct rvt_callstack *stack)
 	if (!stack)
 		return;
 	rvt_callstack_forget_kept(stack);
+	rvt_callstack_unshare(stack);
 	free(stack->frames);
 	free(stack);
 }
@@ -115,14 +118,14 @@ static void note_return(struct rvt_callstack *stack, uint64_t to)
 	struct seen_return *set = seen_set(stack, to), *victim = set;
 
 	for (struct seen_return *s = set; s < set + SEEN_WAYS; s++) {
-		if (s->to == to || !s->to) {
+		if (s->to == to || !s->to || s->life != stack->life) {
 			victim = s;
 			break;
 		}
 		if (s->depth > victim->depth)
 			victim = s;
 	}
-	*victim = (struct seen_return){ to, stack->depth };
+	*victim = (struct seen_return){ to, stack->life, stack->depth };
 }
 
 static size_t unwind_to(struct rvt_callstack *stack, size_t depth)
@@ -131,6 +134,8 @@ static size_t unwind_to(struct rvt_callstack *stack, size_t depth)
 
 	while (stack->depth > depth)
 		--*rvt_callstack_backs(stack, stack->frames[--stack->depth].back);
+	if (stack->taken > depth)
+		stack->taken = depth;
 	return ended;
 }
 
@@ -181,7 +186,7 @@ static bool find_seen(struct rvt_callstack *stack, uint64_t to, size_t *depth)
 	const struct seen_return *seen = seen_set(stack, to);
 	const struct seen_return *end = seen + SEEN_WAYS;
 
-	while (seen < end && seen->to != to)
+	while (seen < end && (seen->to != to || seen->life != stack->life))
 		seen++;
 	if (!to || seen == end || seen->depth >= stack->depth)
 		return false;
@@ -219,6 +224,7 @@ static size_t find_caller(const struct rvt_callstack *stack, const struct functi
 static void mark_cut(struct rvt_callstack *stack, uint64_t pc)
 {
 	rvt_callstack_push(stack, &(struct rvt_frame){ .from = pc, .to = pc, .cut = true });
+	stack->returns.n = 0;
 }
 
 /*
@@ -235,6 +241,8 @@ static size_t cut(struct rvt_callstack *stack, uint64_t to)
 	ended = unwind_to(stack, base);
 	stack->cuts++;
 	mark_cut(stack, to);
+	if (stack->stacks)
+		stack->returns = (struct seen_returns){ .to = { to }, .n = 1 };
 	return ended;
 }
 
@@ -264,7 +272,7 @@ static size_t end_call(struct rvt_callstack *stack, size_t n, uint64_t to)
 
 	for (size_t i = n; i < stack->depth; i++)
 		trap |= stack->frames[i].trap;
-	if (!trap && n < stack->depth)
+	if (!trap && n < stack->depth && !stack->stacks)
 		rvt_callstack_keep(stack, n);
 	unwind_to(stack, n - 1);
 	note_return(stack, to);
@@ -279,12 +287,120 @@ static size_t return_diverted(struct rvt_callstack *stack)
 	return top && !top->trap && !top->cut ? end_call(stack, stack->depth, top->back) : 0;
 }
 
+/* The innermost frame returns to nobody who has called: if it is a signal handler, it has ended. */
+static void note_handler_end(struct rvt_callstack *stack)
+{
+	if (stack->depth && stack->frames[stack->depth - 1].signal)
+		stack->handler_ended = stack->depth;
+}
+
+/*
+ * Whether the innermost of the @n outermost frames is a signal handler, which has ended: what the
+ * kernel goes to next is what the handler has put in place of what it interrupted.
+ */
+static bool has_handler_ended(const struct rvt_callstack *stack, size_t n)
+{
+	return n && stack->handler_ended == n && stack->frames[n - 1].signal;
+}
+
+static void replace_handler(struct rvt_callstack *stack, size_t n, uint64_t pc)
+{
+	stack->frames[n - 1].to = pc;
+	stack->handler_ended = 0;
+}
+
 /* An exception may go on behind a call that never returns. */
 static bool is_landing(const struct rvt_callstack *stack, uint64_t to)
 {
 	const struct rvt_callstack_code *code = &stack->code;
 
 	return code->is_landing_pad && !in_kernel(to) && code->is_landing_pad(code->ctx, to);
+}
+
+/* ---- other stacks ---- */
+
+static bool has_trap(const struct rvt_callstack *stack)
+{
+	size_t n = stack->depth;
+
+	while (n && !stack->frames[n - 1].trap)
+		n--;
+	return n;
+}
+
+/* The flow goes on at @to, on a stack that has waited. */
+static size_t change_stack(struct rvt_callstack *stack, uint64_t to)
+{
+	const struct seen_returns returns = { .to = { to }, .n = 1 };
+	size_t ended = rvt_callstack_leave(stack);
+
+	if (!rvt_callstack_go_on(stack, &returns)) {
+		stack->cuts++;
+		mark_cut(stack, to);
+		stack->returns = returns;
+	}
+	return ended;
+}
+
+/* @n: of the call that it may be a return from; 0: of none. */
+static bool changes_stack(const struct rvt_callstack *stack, size_t n, uint64_t to)
+{
+	return stack->stacks && !in_kernel(to) && (!n || n < stack->depth) && !has_trap(stack) &&
+		rvt_callstack_others_wait(stack, n, to);
+}
+
+/*
+ * To the beginning of a function a program "returns" if it has made up a stack for it, as Go has
+ * for a goroutine. But the code that a signal handler returns to is entered so, too.
+ */
+static bool begins_stack(const struct rvt_callstack *stack, uint64_t to)
+{
+	return stack->depth && !in_kernel(to) && !stack->frames[stack->depth - 1].signal &&
+		!has_trap(stack) && begins_function(stack, to);
+}
+
+/* What has returned now tells more of the stack whose callers are looked for. */
+static size_t look_for_callers(struct rvt_callstack *stack, uint64_t to)
+{
+	struct seen_returns returns = stack->returns;
+
+	if (returns.n == MAX_RETURNS) {
+		stack->returns.n = 0;
+		return 0;
+	}
+	returns.to[returns.n++] = to;
+	unwind_to(stack, 0);
+	if (rvt_callstack_go_on(stack, &returns)) {
+		stack->cuts--;
+		return 1;
+	}
+	mark_cut(stack, to);
+	stack->returns = returns;
+	return 1;
+}
+
+/* The same of a jump, which is a return if that is how a signal handler ends. */
+static size_t look_for_interrupted(struct rvt_callstack *stack, uint64_t to)
+{
+	struct seen_returns returns = stack->returns;
+
+	if (returns.n == MAX_RETURNS)
+		return 0;
+	returns.to[returns.n++] = to;
+	return rvt_callstack_waits(stack, &returns) ? look_for_callers(stack, to) : 0;
+}
+
+static bool are_callers_looked_for(const struct rvt_callstack *stack)
+{
+	return stack->depth == 1 && stack->frames[0].cut && stack->returns.n;
+}
+
+/* A handler has changed where the program goes on, and that has ended, too. */
+static bool ends_signal(const struct rvt_callstack *stack, uint64_t to)
+{
+	const struct rvt_frame *top = stack->depth ? &stack->frames[stack->depth - 1] : NULL;
+
+	return top && top->signal && top->back == to;
 }
 
 size_t rvt_callstack_return(struct rvt_callstack *stack, uint64_t to)
@@ -295,17 +411,26 @@ size_t rvt_callstack_return(struct rvt_callstack *stack, uint64_t to)
 		landing = find_landing(stack, to);
 	if (landing)
 		return unwind_to(stack, landing - 1);
-	if (n)
+	if (n > stack->taken && !changes_stack(stack, n, to))
 		return end_call(stack, n, to);
 	if (stack->code.diverted && stack->code.diverted(stack->code.ctx, to))
 		return return_diverted(stack);
+	if (ends_signal(stack, to))
+		return unwind_to(stack, stack->depth - 1);
+	if (are_callers_looked_for(stack))
+		return look_for_callers(stack, to);
 	n = find_landing(stack, to);
 	if (n)
 		return unwind_to(stack, n - 1);
 	if (rvt_callstack_restore(stack, to))
 		return 0;
+	if (changes_stack(stack, 0, to))
+		return change_stack(stack, to);
 	if (find_seen(stack, to, &depth))
 		return unwind_to(stack, depth);
+	if (begins_stack(stack, to))
+		return rvt_callstack_leave(stack);
+	note_handler_end(stack);
 	return return_by_function(stack, to);
 }
 
@@ -314,14 +439,20 @@ size_t rvt_callstack_jump(struct rvt_callstack *stack, uint64_t from, uint64_t t
 	struct function function;
 	size_t n, depth;
 
+	if (ends_signal(stack, to))
+		return unwind_to(stack, stack->depth - 1);
+	if (are_callers_looked_for(stack))
+		return look_for_interrupted(stack, to);
 	if (in_kernel(to) || !stack->depth || !find_function(stack, to, &function) ||
 	    to == function.start || has(&function, from))
 		return 0;
 	n = find_call(stack, to);
-	if (n)
+	if (n > stack->taken && !changes_stack(stack, n, to))
 		return end_call(stack, n, to);
 	if (rvt_callstack_restore(stack, to))
 		return 0;
+	if (changes_stack(stack, 0, to))
+		return change_stack(stack, to);
 	if (find_seen(stack, to, &depth))
 		return unwind_to(stack, depth);
 	stack->frames[stack->depth - 1].other_stack = true;
@@ -385,6 +516,11 @@ static size_t leave_kernel(struct rvt_callstack *stack, size_t n, uint64_t pc)
 		return unwind_to(stack, signal - 1);
 	if (!begins_function(stack, pc))
 		return unwind_to(stack, n);
+	if (has_handler_ended(stack, n)) {
+		replace_handler(stack, n, pc);
+		return unwind_to(stack, n);
+	}
+	stack->handler_ended = 0;
 	trap->trap = false;
 	trap->signal = true;
 	trap->to = pc;
@@ -401,9 +537,15 @@ static size_t pass_kernel(struct rvt_callstack *stack, uint64_t from, uint64_t p
 	signal = find_signal(stack, stack->depth, pc);
 	if (signal)
 		return unwind_to(stack, signal - 1);
-	if (begins_function(stack, pc))
-		rvt_callstack_push(stack, &(struct rvt_frame){ .from = from, .back = from, .to = pc,
-							   .signal = true });
+	if (!begins_function(stack, pc))
+		return 0;
+	if (has_handler_ended(stack, stack->depth)) {
+		replace_handler(stack, stack->depth, pc);
+		return 0;
+	}
+	stack->handler_ended = 0;
+	rvt_callstack_push(stack, &(struct rvt_frame){ .from = from, .back = from, .to = pc,
+						       .signal = true });
 	return 0;
 }
 
@@ -470,6 +612,7 @@ void rvt_callstack_clear(struct rvt_callstack *stack)
 	rvt_callstack_forget_kept(stack);
 	unwind_to(stack, 0);
 	memset(stack->seen, 0, sizeof(stack->seen));
+	stack->handler_ended = 0;
 }
 
 size_t rvt_callstack_depth(const struct rvt_callstack *stack)

@@ -13,6 +13,8 @@ static void forget_outermost(struct rvt_callstack *stack)
 	for (size_t i = 0; i < forgotten; i++)
 		--*rvt_callstack_backs(stack, stack->frames[i].back);
 	stack->depth -= forgotten;
+	stack->taken -= forgotten < stack->taken ? forgotten : stack->taken;
+	stack->returns.n = 0;
 	memmove(stack->frames, stack->frames + forgotten, stack->depth * sizeof(*stack->frames));
 	memset(stack->seen, 0, sizeof(stack->seen));	/* its depths are no more */
 	if (stack->depth) {

@@ -9,6 +9,7 @@
 #define SEEN_WAYS 4
 #define BACK_SLOTS 1024
 #define MAX_KEPT 64
+#define MAX_RETURNS 16
 
 /*
  * At .depth frames something returned to .to: setjmp() perhaps, and longjmp() will go there again,
@@ -16,7 +17,14 @@
  */
 struct seen_return {
 	uint64_t to;		/* 0: free */
+	uint32_t life;		/* of the stack */
 	size_t depth;
+};
+
+/* Where the flow has returned to since it came to a stack whose callers are not known. */
+struct seen_returns {
+	uint64_t to[MAX_RETURNS];
+	size_t n;		/* 0: nobody looks for the callers */
 };
 
 /* What runs on another stack, and waits: frames, outermost first. */
@@ -35,6 +43,12 @@ struct rvt_callstack {
 	struct kept_frames kept[MAX_KEPT];	/* the oldest first */
 	size_t n_kept;
 	struct seen_return seen[SEEN_SETS][SEEN_WAYS];
+	uint32_t life;			/* another one for each stack that the thread is on */
+	size_t handler_ended;		/* with this depth, before the kernel goes on */
+	size_t taken;			/* another thread has gone on with the outermost frames */
+	struct seen_returns returns;	/* where .depth is 1, of a frame that is .cut */
+	struct kept_stacks *stacks;	/* that wait; NULL: none ever did */
+	struct rvt_callstack *next;	/* of those that share .stacks */
 };
 
 static inline uint32_t *rvt_callstack_backs(struct rvt_callstack *stack, uint64_t back)
@@ -52,5 +66,23 @@ void rvt_callstack_keep(struct rvt_callstack *stack, size_t first);
 /* Frames that were kept come back, if one of them called what returns to @to. False: none did. */
 bool rvt_callstack_restore(struct rvt_callstack *stack, uint64_t to);
 void rvt_callstack_forget_kept(struct rvt_callstack *stack);
+
+/* stacks.c: the whole stack waits, and another one begins. How many frames it had. */
+size_t rvt_callstack_leave(struct rvt_callstack *stack);
+/*
+ * A stack without frames becomes the one that waits to do @returns next. False: none does, or some
+ * that differ.
+ */
+bool rvt_callstack_go_on(struct rvt_callstack *stack, const struct seen_returns *returns);
+/* Whether one waits to do @returns next. */
+bool rvt_callstack_waits(const struct rvt_callstack *stack, const struct seen_returns *returns);
+/*
+ * Whether a stack waits to go on at @to that has other frames there than the @n - 1 outermost of
+ * @stack; @n 0: any.
+ */
+bool rvt_callstack_others_wait(const struct rvt_callstack *stack, size_t n, uint64_t to);
+/* False: out of memory. */
+bool rvt_callstack_copy_left(struct rvt_callstack *clone, const struct rvt_callstack *stack);
+void rvt_callstack_unshare(struct rvt_callstack *stack);
 
 #endif

@@ -3,6 +3,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <rvtrace/transfers.h>
+#include "callstack/share.h"
 #include "session/slices.h"
 #include "util/sized.h"
 
@@ -14,6 +15,11 @@ struct thread_stack {
 	uint32_t life;
 	uint64_t stopped_at;	/* where its tracing last stopped; 0: not known */
 	struct rvt_callstack *stack;
+};
+
+struct process_stack {
+	int32_t pid;		/* first: key of the tree */
+	struct rvt_callstack *stack;	/* of one of its threads */
 };
 
 struct hart_state {
@@ -39,7 +45,7 @@ struct rvt_transfers {
 	struct rvt_transfers_ops ops;
 	size_t max_depth;
 	uint64_t handler;	/* of the kernel, as far as traps were seen; 0: none was */
-	void *threads;		/* tsearch tree */
+	void *threads, *processes;	/* tsearch trees */
 	struct rvt_unwind *unwind;	/* NULL: no stacks are kept, or no files are known */
 };
 
@@ -90,10 +96,33 @@ static struct hart_state *get_state(struct rvt_hart_flow *hart)
 	return state;
 }
 
+/* Threads of a process go on with each other's stacks. Without memory they do not. */
+static void share_stack(struct rvt_transfers *transfers, const struct rvt_task *task,
+			struct rvt_callstack *stack)
+{
+	struct process_stack *process, **found;
+
+	if (!task || task->pid <= 0)
+		return;
+	found = tfind(&task->pid, &transfers->processes, compare_tids);
+	if (found) {
+		rvt_callstack_share(stack, (*found)->stack);
+		return;
+	}
+	process = malloc(sizeof(*process));
+	if (!process)
+		return;
+	*process = (struct process_stack){ task->pid, stack };
+	if (!tsearch(process, &transfers->processes, compare_tids))
+		free(process);
+}
+
 /* The thread is another one, or runs another program. */
-static void clear_stack(struct thread_stack *thread, uint32_t life)
+static void clear_stack(struct thread_stack *thread, const struct rvt_task *task, uint32_t life)
 {
 	rvt_callstack_clear(thread->stack);
+	if (task && task->pid == task->tid)
+		rvt_callstack_forget_left(thread->stack);
 	thread->life = life;
 	thread->stopped_at = 0;
 }
@@ -123,11 +152,12 @@ static struct rvt_callstack *get_stack(struct rvt_transfers *transfers, struct r
 				free(thread);
 				return NULL;
 			}
+			share_stack(transfers, hart->task, thread->stack);
 		}
 		state->thread = thread;
 	}
 	if (thread->life != life)
-		clear_stack(thread, life);
+		clear_stack(thread, hart->task, life);
 	return thread->stack;
 }
 
@@ -493,6 +523,7 @@ void rvt_transfers_destroy(struct rvt_transfers *transfers)
 {
 	if (!transfers)
 		return;
+	tdestroy(transfers->processes, free);
 	tdestroy(transfers->threads, destroy_thread);
 	rvt_unwind_destroy(transfers->unwind);
 	free(transfers);
