@@ -13,11 +13,13 @@ DRIVER_CHECKS ?=
 driver: $(DRIVER_KERNELS:%=$(B)/driver/%/rvtrace.ko)
 
 # One run makes both modules. The kernels debug and kcsan are there after `lab debug-kernel` only; debug-kunit is for debug.
-DRIVER_DEBUG := debug debug-kunit kcsan
+# testing-nolate is for testing, without late records.
+DRIVER_DEBUG := debug debug-kunit kcsan testing-nolate
 $(patsubst %,$(B)/driver/%/rvtrace.ko,$(DRIVER_KERNELS) $(DRIVER_DEBUG)): $(B)/driver/%/rvtrace.ko: $(DRIVER_SRC)
 	@mkdir -p $(@D)
 	$(call brief,COPY,$(@D))cp -p --parents -t $(@D) $(DRIVER_SRC)
-	$(call brief,KBUILD,$(@D))$(LAB) kmake --kernel $(*:-kunit=) $(abspath $(@D)) $(if $(filter %-kunit,$*),CONFIG_RVTRACE_KUNIT_TEST=y) \
+	$(call brief,KBUILD,$(@D))$(LAB) kmake --kernel $(firstword $(subst -, ,$*)) $(abspath $(@D)) \
+		$(if $(filter %-kunit,$*),CONFIG_RVTRACE_KUNIT_TEST=y) $(if $(filter %-nolate,$*),CONFIG_RVTRACE_LATE_RECORDS=n) \
 		$(DRIVER_CHECKS) modules
 	$(call brief,COPY,$@)cp $(@D)/drivers/perf/riscv_ctr.ko $(@D)/ && cp $(@D)/drivers/hwtracing/rvtrace/rvtrace.ko $@
 

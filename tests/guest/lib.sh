@@ -16,6 +16,8 @@ hook_options=
 lab_options=
 # Empty: the truth is not kept. Many harts at work for long would make gigabytes of it.
 keep_truth=yes
+# Another rvtrace.ko than that of the tree
+guest_module=
 
 # guest NAME KERNEL MODEL-ARGS SCRIPT: run SCRIPT in the guest. Files that it leaves in its working
 # directory, the truth, the model's report of violations and the kernel's console are then in $dir.
@@ -26,7 +28,7 @@ guest()
 	dir=$TOP/build/guest/$test_name-$name
 	rm -rf "$dir"
 	mkdir -p "$dir/share" "$dir/truth"
-	cp "$TOP/build/riscv64/perf-rvtrace" "$TOP/build/driver/$kernel/rvtrace.ko" "$dir/share/"
+	cp "$TOP/build/riscv64/perf-rvtrace" "${guest_module:-$TOP/build/driver/$kernel/rvtrace.ko}" "$dir/share/"
 	[ ! -d "$guest_bin" ] || cp "$guest_bin"/* "$dir/share/"
 	cat >"$dir/share/run" <<-END
 		cd /mnt/share || exit 1

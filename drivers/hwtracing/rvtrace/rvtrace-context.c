@@ -23,6 +23,7 @@
 #include "rvtrace-compat.h"
 #endif
 #include "rvtrace-context.h"
+#include "rvtrace-late.h"
 #include "rvtrace-session.h"
 #include "trace.h"
 
@@ -209,7 +210,7 @@ static void rvtrace_sched_exit(void *data, struct task_struct *task, bool group_
 static void rvtrace_sched_exit(void *data, struct task_struct *task)
 #endif
 {
-	rvtrace_run_flush_task(task);
+	rvtrace_late_flush_task(task);
 }
 
 static int rvtrace_hook(void)

@@ -20,20 +20,31 @@ struct rvtrace_encoder;
 struct rvtrace_path;
 
 /**
+ * struct rvtrace_late - the deferred record of a hart
+ * @event:	event whose trace is in the AUX buffer without a record, or NULL; no record is open
+ *		then
+ * @lock:	held while the record is written, by this hart or the one that its event moved to
+ * @aux:	serial number of the AUX buffer
+ * @task:	thread that was traced, at least at its end. It has not exited yet: see
+ *		rvtrace_late_flush_task()
+ * @csd:	a call to this hart that makes it write the record
+ */
+struct rvtrace_late {
+	struct perf_event *event;
+	raw_spinlock_t lock;
+	u64 aux;
+	struct task_struct *task;
+	call_single_data_t csd;
+};
+
+/**
  * struct rvtrace_cpu - what a hart is tracing
  * @handle:	the open AUX record
  * @aux:	the AUX buffer while a record is open in @handle, or NULL
  * @direct:	how the sink writes into it, or NULL
  * @written:	bytes put into it since the record was opened, or of the deferred record
  * @mixed:	that is trace of several threads, which the trace itself names
- * @deferred:	event whose trace is in the AUX buffer without a record, or NULL; no record is open
- *		then
- * @deferred_lock: held while the deferred record is written, by this hart or the one that its event
- *		moved to
- * @deferred_aux:	serial number of the AUX buffer of the deferred record
- * @deferred_task: thread that was traced, at least at its end. It has not exited yet: see
- *		rvtrace_run_flush_task()
- * @flush_csd:	a call to this hart that makes it write the deferred record
+ * @late:	the deferred record
  * @prev:	the task that the hart switched from last. While it is current, a switch is going on
  * @next_has_events: the task that the hart switches to has events of perf
  * @context_task: the task whose id the last context switch put into a context CSR, or NULL
@@ -68,11 +79,9 @@ struct rvtrace_cpu {
 	const struct rvtrace_aux_sink *direct;
 	size_t written;
 	bool mixed;
-	struct perf_event *deferred;
-	raw_spinlock_t deferred_lock;
-	u64 deferred_aux;
-	struct task_struct *deferred_task;
-	call_single_data_t flush_csd;
+#if IS_ENABLED(CONFIG_RVTRACE_LATE_RECORDS)
+	struct rvtrace_late late;
+#endif
 	const struct task_struct *prev;
 	bool next_has_events;
 	const struct task_struct *context_task;

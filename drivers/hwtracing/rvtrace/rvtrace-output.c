@@ -8,19 +8,14 @@
  *
  * After a record with neither flag the next record continues without a missing byte.
  *
- * Most of the cost of a context switch is the record that ends there, so it may be deferred. Then
- * the trace is in the AUX buffer, but perf's head stays where it was, and the next trace of the
- * event is appended. The driver holds no handle of perf meanwhile. It writes the deferred record
- * when the timer expires, when another thread is to be traced, and when user space may want to see
- * it. Another thread runs then as a rule, and perf puts that thread's id into the record.
- * include/uapi/linux/rvtrace.h says how to recognise such a record and how to find the thread that
- * was traced.
+ * rvtrace-late.c defers records.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
 #include <linux/rvtrace.h>
 
 #include "rvtrace-encoder.h"
+#include "rvtrace-late.h"
 #include "rvtrace-output.h"
 #include "rvtrace-ramsink.h"
 
@@ -237,34 +232,6 @@ static const struct rvtrace_aux_sink *rvtrace_output_direct(const struct rvtrace
 }
 
 /*
- * Whether the running event continues the deferred record; then no other hart can write it any
- * more. A record has trace of one thread, unless the trace is tagged: then all threads that
- * inherited the event may follow each other in it.
- */
-static bool rvtrace_output_continues(struct rvtrace_cpu *rc)
-{
-	const struct rvtrace_config *config = rvtrace_event_config(rc->event);
-	struct perf_event *deferred = READ_ONCE(rc->deferred);
-	bool ret;
-
-	if (!deferred || (deferred != rc->event && !config->tagged))
-		return false;
-	/* An event that runs here begins on no other hart: see rvtrace_output_flush_from(). */
-	if (deferred == rc->event) {
-		ret = config->tagged || rc->deferred_task == current;
-		if (ret)
-			WRITE_ONCE(rc->deferred, NULL);
-		return ret;
-	}
-	raw_spin_lock(&rc->deferred_lock);
-	ret = rc->deferred && rvtrace_event_config(rc->deferred)->serial == config->serial;
-	if (ret)
-		WRITE_ONCE(rc->deferred, NULL);
-	raw_spin_unlock(&rc->deferred_lock);
-	return ret;
-}
-
-/*
  * rvtrace_output_begin - open a record
  *
  * Returns false when there is no AUX buffer or no room in it; in the latter case perf disables the
@@ -272,19 +239,9 @@ static bool rvtrace_output_continues(struct rvtrace_cpu *rc)
  */
 bool rvtrace_output_begin(struct rvtrace_cpu *rc)
 {
-	bool continues = rvtrace_output_continues(rc);
-	struct rvtrace_aux *aux;
+	struct rvtrace_aux *aux = rvtrace_late_begin(rc);
 	size_t room;
 
-	if (!continues)
-		rvtrace_output_flush(rc);
-	aux = perf_aux_output_begin(&rc->handle, rc->event);
-	if (!continues || !aux || aux->serial != rc->deferred_aux) {
-		rc->written = 0;
-		rc->mixed = false;
-	} else if (rc->deferred_task != current) {
-		rc->mixed = true;
-	}
 	rc->aux = aux;
 	if (!aux)
 		return false;
@@ -314,96 +271,6 @@ bool rvtrace_output_end(struct rvtrace_cpu *rc)
 		perf_aux_output_flag(&rc->handle, RVTRACE_AUX_FLAG_LATE);
 	perf_aux_output_end(&rc->handle, rc->written);
 	return room;
-}
-
-/* Whether the open record may be deferred: it is short and has no flags */
-static bool rvtrace_output_may_defer(const struct rvtrace_cpu *rc)
-{
-	return rc->aux && !rc->aux->overwrite && !rc->handle.aux_flags &&
-	       rc->written < rc->aux->reserve;
-}
-
-/* Closes the record, or defers it until rvtrace_output_begin() or rvtrace_output_flush() */
-void rvtrace_output_defer(struct rvtrace_cpu *rc)
-{
-	if (!rvtrace_output_may_defer(rc)) {
-		rvtrace_output_end(rc);
-		return;
-	}
-	WRITE_ONCE(rc->deferred, rc->event);
-	rc->deferred_aux = rc->aux->serial;
-	WRITE_ONCE(rc->deferred_task, current);
-	rc->aux = NULL;
-	/* perf writes no record for 0 bytes. */
-	perf_aux_output_end(&rc->handle, 0);
-}
-
-/*
- * Flags the record that is open in @handle as late: it has the deferred trace of @rc, not trace of
- * the running thread and hart. Another record names thread and hart where the trace is not tagged.
- */
-static void rvtrace_output_identify(const struct rvtrace_cpu *rc, struct perf_output_handle *handle)
-{
-	struct perf_event *event = rc->deferred;
-	bool here = rc == this_cpu_ptr(&rvtrace_cpus);
-	u64 tid = task_pid_nr_ns(rc->deferred_task, event->ns);
-
-	if (here && rc->deferred_task == current && !rc->mixed)
-		return;
-	perf_aux_output_flag(handle, RVTRACE_AUX_FLAG_LATE);
-	if (!here || !rvtrace_event_config(event)->tagged)
-		perf_report_aux_output_id(event, FIELD_PREP(RVTRACE_HW_ID_TID, tid) |
-						 FIELD_PREP(RVTRACE_HW_ID_CPU, rc->encoder->cpu));
-}
-
-/* Writes the deferred record of @rc through @handle, which is not in use */
-static void rvtrace_output_flush_by(struct rvtrace_cpu *rc, struct perf_output_handle *handle)
-{
-	struct rvtrace_aux *aux = perf_aux_output_begin(handle, rc->deferred);
-	size_t written = 0;
-
-	if (aux) {
-		if (aux->serial == rc->deferred_aux)
-			written = rc->written;
-		if (written)
-			rvtrace_output_identify(rc, handle);
-		perf_aux_output_end(handle, written);
-	}
-	/* Pairs with smp_load_acquire() in rvtrace_output_flush_from(), on another hart. */
-	smp_store_release(&rc->deferred, NULL);
-}
-
-/* Writes the deferred record, if there is one and its AUX buffer still exists */
-void rvtrace_output_flush(struct rvtrace_cpu *rc)
-{
-	if (!READ_ONCE(rc->deferred))
-		return;
-	raw_spin_lock(&rc->deferred_lock);
-	/* The event may have begun on another hart meanwhile. */
-	if (rc->deferred)
-		rvtrace_output_flush_by(rc, &rc->handle);
-	raw_spin_unlock(&rc->deferred_lock);
-}
-
-/*
- * rvtrace_output_flush_from - write the deferred record of @event that @cpu has
- *
- * @event moves from @cpu to this hart, which writes the record.
- */
-void rvtrace_output_flush_from(struct rvtrace_cpu *rc, const struct perf_event *event, int cpu)
-{
-	struct rvtrace_cpu *there = &per_cpu(rvtrace_cpus, cpu);
-
-	/*
-	 * Pairs with smp_store_release() in rvtrace_output_flush_by(): when @cpu has written the
-	 * record, perf's state of the buffer is visible here.
-	 */
-	if (smp_load_acquire(&there->deferred) != event)
-		return;
-	raw_spin_lock(&there->deferred_lock);
-	if (there->deferred == event)
-		rvtrace_output_flush_by(there, &rc->handle);
-	raw_spin_unlock(&there->deferred_lock);
 }
 
 /*

@@ -38,9 +38,6 @@ void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag);
 void rvtrace_output_gap(struct rvtrace_cpu *rc);
 bool rvtrace_output_begin(struct rvtrace_cpu *rc);
 bool rvtrace_output_end(struct rvtrace_cpu *rc);
-void rvtrace_output_defer(struct rvtrace_cpu *rc);
-void rvtrace_output_flush(struct rvtrace_cpu *rc);
-void rvtrace_output_flush_from(struct rvtrace_cpu *rc, const struct perf_event *event, int cpu);
 bool rvtrace_output_swap(struct rvtrace_cpu *rc);
 bool rvtrace_output_reopen(struct rvtrace_cpu *rc);
 

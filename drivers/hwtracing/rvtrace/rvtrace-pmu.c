@@ -21,7 +21,7 @@
 #include "rvtrace-context.h"
 #include "rvtrace-cpu.h"
 #include "rvtrace-encoder.h"
-#include "rvtrace-output.h"
+#include "rvtrace-late.h"
 #include "rvtrace-pmu.h"
 #include "rvtrace-power.h"
 #include "rvtrace-session.h"
@@ -63,7 +63,7 @@ static void rvtrace_event_begin(struct rvtrace_cpu *rc, struct perf_event *event
 	if (config->context)
 		rvtrace_context_write(rc, config->context);
 	if (config->deferrable && config->cpu >= 0 && config->cpu != enc->cpu)
-		rvtrace_output_flush_from(rc, event, config->cpu);
+		rvtrace_late_flush_from(rc, event, config->cpu);
 	if (rvtrace_session_start(rc, event))
 		return;
 	event->hw.state = 0;
@@ -171,7 +171,7 @@ static void rvtrace_pmu_enable(struct pmu *pmu)
 	if (rc->changed)
 		rc->changed = false;
 	else if (atomic_read(&rvtrace_deferrable_events) && !rvtrace_in_switch(rc))
-		rvtrace_run_flush_all();
+		rvtrace_late_flush_all();
 }
 
 /* perf's own, which it has for a PMU that can be enabled, do so once more. */
@@ -309,7 +309,8 @@ static struct rvtrace_config *rvtrace_config_create(const struct perf_event *eve
 		.cpu = -1,
 		.sink = FIELD_GET(RVTRACE_CONFIG2_SINK, attr->config2),
 		.context = rvtrace_context_of(attr),
-		.deferrable = event->attach_state & PERF_ATTACH_TASK,
+		.deferrable = IS_ENABLED(CONFIG_RVTRACE_LATE_RECORDS) &&
+			      event->attach_state & PERF_ATTACH_TASK,
 		.tagged = rvtrace_event_is_tagged(attr),
 		.stall = attr->config & RVTRACE_CONFIG_STALL,
 		.window_ns = window * NSEC_PER_USEC,
@@ -332,7 +333,7 @@ static void rvtrace_event_destroy(struct perf_event *event)
 	struct rvtrace_config *config = rvtrace_event_config(event);
 
 	if (config->deferrable) {
-		rvtrace_run_flush_event(event);
+		rvtrace_late_flush_event(event);
 		atomic_dec(&rvtrace_deferrable_events);
 	}
 	rvtrace_filter_close(config);

@@ -21,6 +21,7 @@
 #include "rvtrace-aux.h"
 #include "rvtrace-encoder.h"
 #include "rvtrace-flight.h"
+#include "rvtrace-late.h"
 #include "rvtrace-output.h"
 #include "rvtrace-ramsink.h"
 #include "rvtrace-session.h"
@@ -162,7 +163,7 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 
 /*
  * Whether the hart switches to another task now and the event's record may be deferred. It may not
- * - when the task exits, see rvtrace_run_flush_task();
+ * - when the task exits, see rvtrace_late_flush_task();
  * - when other harts share the sink: they may get the trace that is still in it, so their records
  *   must come after this one;
  * - when the next task seems to be traced, too, and cannot continue the record.
@@ -180,9 +181,7 @@ void rvtrace_session_stop(struct rvtrace_cpu *rc)
 	rc->running = false;
 	rvtrace_path_stop(rc);
 	if (rc->path->ram) {
-		if (rvtrace_session_may_defer(rc))
-			rvtrace_output_defer(rc);
-		else
+		if (!rvtrace_session_may_defer(rc) || !rvtrace_late_defer(rc))
 			rvtrace_output_end(rc);
 	}
 	rvtrace_session_end(rc);
@@ -217,7 +216,7 @@ static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
 	rc->timer_room = 0;
 	if (rc != this_cpu_ptr(&rvtrace_cpus))
 		return HRTIMER_NORESTART;
-	rvtrace_output_flush(rc);
+	rvtrace_late_flush(rc);
 	/* Nothing runs any more, or an event whose sink is not polled. */
 	if (!rc->running || !rc->aux || rc->aux->overwrite)
 		return HRTIMER_NORESTART;
@@ -283,60 +282,6 @@ static void rvtrace_run_attend(void *unused)
 		rvtrace_session_drain_by(rc, rvtrace_path_attend);
 }
 
-static void rvtrace_run_flush_here(void *unused)
-{
-	rvtrace_output_flush(this_cpu_ptr(&rvtrace_cpus));
-}
-
-/*
- * Somebody disables an event whose task sleeps, and may want to see its trace: each hart writes its
- * deferred record. This hart does so at once. The others do so soon: the caller holds locks of perf
- * and cannot wait for them.
- */
-void rvtrace_run_flush_all(void)
-{
-	int cpu;
-
-	guard(irqsave)();
-	for_each_online_cpu(cpu) {
-		if (!READ_ONCE(per_cpu(rvtrace_cpus, cpu).deferred))
-			continue;
-		if (cpu == smp_processor_id())
-			rvtrace_run_flush_here(NULL);
-		else
-			smp_call_function_single_async(cpu, &per_cpu(rvtrace_cpus, cpu).flush_csd);
-	}
-}
-
-/*
- * A task begins to exit: makes the harts that deferred its records write them, and waits for that.
- */
-void rvtrace_run_flush_task(const struct task_struct *task)
-{
-	const struct rvtrace_cpu *rc;
-	int cpu;
-
-	for_each_online_cpu(cpu) {
-		rc = &per_cpu(rvtrace_cpus, cpu);
-		if (READ_ONCE(rc->deferred) && READ_ONCE(rc->deferred_task) == task)
-			smp_call_function_single(cpu, rvtrace_run_flush_here, NULL, 1);
-	}
-}
-
-/*
- * An event that does not run is being freed: makes the hart that deferred its record write it, and
- * waits for that. The AUX buffer of an inherited event still exists when its task has ended,
- * perhaps on another hart.
- */
-void rvtrace_run_flush_event(const struct perf_event *event)
-{
-	int cpu;
-
-	for_each_online_cpu(cpu)
-		if (READ_ONCE(per_cpu(rvtrace_cpus, cpu).deferred) == event)
-			smp_call_function_single(cpu, rvtrace_run_flush_here, NULL, 1);
-}
-
 /* The hart goes down: stops the running event. perf takes it off the hart later. */
 void rvtrace_run_halt(void)
 {
@@ -347,7 +292,7 @@ void rvtrace_run_halt(void)
 	if (rc->event)
 		rvtrace_session_stop(rc);
 	rvtrace_flight_leave(rc);
-	rvtrace_output_flush(rc);
+	rvtrace_late_flush(rc);
 	/* The hotplug core would migrate the timer to another hart. */
 	hrtimer_try_to_cancel(&rc->timer);
 	rc->timer_room = 0;
@@ -375,7 +320,7 @@ void rvtrace_run_park(void)
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
 	struct perf_event *event = rc->event;
 
-	rvtrace_output_flush(rc);
+	rvtrace_late_flush(rc);
 	/* CSRs may be lost, too. */
 	rc->context_task = NULL;
 	if (event) {
@@ -407,8 +352,7 @@ void rvtrace_run_init(void)
 			      HRTIMER_MODE_REL_PINNED_HARD);
 		hrtimer_setup(&rc->window, rvtrace_window, CLOCK_MONOTONIC,
 			      HRTIMER_MODE_REL_PINNED_HARD);
-		raw_spin_lock_init(&rc->deferred_lock);
-		INIT_CSD(&rc->flush_csd, rvtrace_run_flush_here, NULL);
+		rvtrace_late_init(rc);
 		INIT_CSD(&rc->attend_csd, rvtrace_run_attend, NULL);
 	}
 }

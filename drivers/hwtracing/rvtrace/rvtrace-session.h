@@ -34,10 +34,7 @@ void rvtrace_run_park(void);
 void rvtrace_run_unpark(void);
 /* On any hart */
 void rvtrace_run_drain(void);
-void rvtrace_run_flush_all(void);
 /* On any hart, with interrupts on */
-void rvtrace_run_flush_task(const struct task_struct *task);
-void rvtrace_run_flush_event(const struct perf_event *event);
 void rvtrace_run_init(void);
 void rvtrace_run_exit(void);
 

@@ -21,6 +21,21 @@ hardware slow direct delay=50000 basic modes switches
 hardware wide direct width=64 basic modes switches copies
 hardware btm direct modes=3 basic
 
+# The driver without late records
+check "no late records: the module is built" make -s -C "$TOP" build/driver/testing-nolate/rvtrace.ko
+guest_module=$TOP/build/driver/testing-nolate/rvtrace.ko
+is "no late records: nothing of them is in it" "" "$(nm "$guest_module" | grep rvtrace_late)"
+hardware nolate direct '' basic modes life safety copies
+guest late testing '' 'insmod rvtrace.ko || exit 1
+	perf-rvtrace record -o perf.data -e rvtrace//u -- sh -c "seq 1 3000 | sort -n | gzip -c > /dev/null" || exit 2
+	perf-rvtrace record -a -o all.data -- sh -c "seq 1 3000 | sort -n > /dev/null" || exit 3
+	rmmod rvtrace'
+ok $? "no late records: recorded"
+for file in perf all; do
+	check "no late records: $file.data equals the truth" equals_truth "$dir/share/$file.data"
+done
+guest_module=
+
 # Where trace leaves the chip: what came out there is all that shows. Names are those of the model.
 for kind in pib atb; do
 	hook_options="--topology $kind"
