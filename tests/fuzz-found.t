@@ -8,7 +8,7 @@ programs=build/asan/fuzz
 # programs that recordings name
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
-mkdir -p "$scratch"/{ntrace,coresight,etrace,recording,params,elf,jitdump,kallsyms,tandem,ctr,index,shared} $programs/files
+mkdir -p "$scratch"/{ntrace,coresight,etrace,recording,params,elf,jitdump,kallsyms,tandem,ctr,index,shared,rsp,fleet} $programs/files
 check "programs that recordings name" build/asan/fuzz-seeds "$scratch" $programs/files
 
 for input in tests/fuzz/found/*/*; do

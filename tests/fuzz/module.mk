@@ -8,13 +8,17 @@ FUZZ_SANITIZE := address,undefined,float-divide-by-zero,local-bounds,nullability
 # clang warns of more than gcc; that must not keep anybody from fuzzing.
 CFLAGS_fuzz ?= -Wno-error -Wno-missing-field-initializers -O1 -fno-omit-frame-pointer \
 	-fsanitize=fuzzer-no-link,$(FUZZ_SANITIZE) -fno-sanitize-recover=all
+# MemorySanitizer would take what json-c writes for never written.
+ifeq ($(JSON),y)
+override CFLAGS_fuzz += $(if $(findstring address,$(FUZZ_SANITIZE)),-DHAVE_JSON)
+endif
 FUZZ_LINK ?= $(FUZZ_CC) -fsanitize=$(FUZZ_SANITIZE)
 FUZZ_ENGINE ?= -fsanitize=fuzzer
 $(eval $(call variant,fuzz,$(FUZZ_CC)))
 
 FUZZ_TARGETS := ntrace ntrace-rc7 ntrace-sifive ntrace-ctte coresight etrace etrace-029 etrace-205 etrace-esp32 \
 	recording jobs index shared params elf jitdump \
-	kallsyms tandem ctr rsp
+	kallsyms tandem ctr rsp fleet
 FUZZ_PROGRAMS := $(FUZZ_TARGETS:%=$(B)/fuzz/%)
 FUZZ_COMMON := $(B)/fuzz/tests/fuzz/files.o $(ARCHIVES:%=$(B)/fuzz/%)
 
@@ -31,13 +35,16 @@ fuzz_flags_etrace-205 := -DFUZZ_PROTOCOL=RVT_PROTOCOL_ETRACE -DFUZZ_DIALECT=RVT_
 fuzz_flags_etrace-esp32 := -DFUZZ_PROTOCOL=RVT_PROTOCOL_ETRACE -DFUZZ_DIALECT=RVT_DIALECT_ETRACE_ESP32
 fuzz_flags_recording := -DFUZZ_JOBS=0
 fuzz_flags_jobs := -DFUZZ_JOBS=3
+# Of the command, what reads and writes a fleet's sums.
+fuzz_parts_fleet := $(patsubst %,tools/perf-plugin/%.o,fleet/sums fleet/units profile/counts \
+	profile/counters profile/merge common/json common/text)
 
 define fuzz_program
 $(B)/fuzz/$(1).o: tests/fuzz/$(call fuzz_source,$(1)).c $(B)/fuzz/flags
 	@mkdir -p $$(@D)
 	$(FUZZ_CC) $$(CFLAGS_COMMON) $$(CFLAGS_fuzz) $(fuzz_flags_$(1)) -c -o $$@ $$<
 
-$(B)/fuzz/$(1): $(B)/fuzz/$(1).o $(FUZZ_COMMON)
+$(B)/fuzz/$(1): $(B)/fuzz/$(1).o $(fuzz_parts_$(1):%=$(B)/fuzz/%) $(FUZZ_COMMON)
 	$(FUZZ_LINK) -o $$@ $$^ $(FUZZ_ENGINE) $$(LIBS)
 endef
 $(foreach target,$(FUZZ_TARGETS),$(eval $(call fuzz_program,$(target))))
@@ -49,7 +56,7 @@ $(B)/asan/fuzz/$(1).o: tests/fuzz/$(call fuzz_source,$(1)).c $(B)/asan/flags
 	@mkdir -p $$(@D)
 	$$(call brief,CC,$$@)$(CC) $$(CFLAGS_COMMON) $$(CFLAGS_ERROR) $$(CFLAGS_asan) $$(CFLAGS) $(fuzz_flags_$(1)) -c -o $$@ $$<
 
-$(B)/asan/fuzz/$(1): $(B)/asan/fuzz/$(1).o $(B)/asan/tests/fuzz/files.o $(B)/asan/tests/fuzz/replay.o \
+$(B)/asan/fuzz/$(1): $(B)/asan/fuzz/$(1).o $(fuzz_parts_$(1):%=$(B)/asan/%) $(B)/asan/tests/fuzz/files.o $(B)/asan/tests/fuzz/replay.o \
 		$(ARCHIVES:%=$(B)/asan/%)
 	$$(call brief,LINK,$$@)$(CC) $$(LDFLAGS_asan) -o $$@ $$^ $$(LIBS) $$(LIBS_asan)
 endef

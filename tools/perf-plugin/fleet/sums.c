@@ -14,6 +14,7 @@
 
 #define FIRST_LINE "rvtrace fleet 1\n"
 #define LAST_LINE "end\n"
+#define PIECE (64u << 10)	/* of a section that is read */
 
 static void keep(void *node)
 {
@@ -91,6 +92,14 @@ static uint64_t max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* Whether what @more says takes the place of what @r does: of one share, whatever the order. */
+static bool says_first(const struct recording *more, const struct recording *r)
+{
+	if (!r->said || more->said_share != r->said_share)
+		return !r->said || more->said_share < r->said_share;
+	return strcmp(more->said, r->said) < 0;
+}
+
 int sums_add_recording(struct sums *sums, const struct recording *more)
 {
 	struct recording *r = get_recording(sums, more->path);
@@ -98,7 +107,7 @@ int sums_add_recording(struct sums *sums, const struct recording *more)
 
 	if (!r || (more->said && !(said = strdup(more->said))))
 		return -ENOMEM;
-	if (said && (!r->said || more->said_share < r->said_share)) {
+	if (said && says_first(more, r)) {
 		free(r->said);
 		r->said = said;
 		r->said_share = more->said_share;
@@ -249,6 +258,12 @@ static struct recording losses_in(struct json_object *object)
 	};
 }
 
+static void put_text(struct json_object *text, FILE *out)
+{
+	if (text)
+		fprintf(out, "%s\n", json_object_get_string(text));
+}
+
 /* The lines of the array @key (malloc'd); NULL: there is none, or no memory. */
 static char *lines_in(struct json_object *object, const char *key)
 {
@@ -261,7 +276,7 @@ static char *lines_in(struct json_object *object, const char *key)
 	    !json_object_is_type(array, json_type_array) || !(out = open_memstream(&lines, &len)))
 		return NULL;
 	for (size_t i = 0; i < json_object_array_length(array); i++)
-		fprintf(out, "%s\n", json_object_get_string(json_object_array_get_idx(array, i)));
+		put_text(json_object_array_get_idx(array, i), out);
 	fclose(out);
 	return lines;
 }
@@ -417,24 +432,42 @@ int sums_write(struct sums *sums, FILE *out)
 	return err ? err : ferror(out) ? -EIO : 0;
 }
 
+/* The next @len bytes (malloc'd): there may be fewer, so room for them is made as they come. */
+static int read_bytes(FILE *in, size_t len, char **bytes)
+{
+	size_t room = 0;
+
+	*bytes = NULL;
+	for (size_t n = 0, more; n < len; n += more) {
+		more = n > PIECE ? n : PIECE;
+		more = more < len - n ? more : len - n;
+		if (array_reserve(bytes, &room, n, more))
+			return -ENOMEM;
+		if (fread(*bytes + n, more, 1, in) != 1)
+			return -EILSEQ;
+	}
+	return 0;
+}
+
 /* The next @len bytes, as a file of their own. */
 static int read_section(struct sums *sums, bool counts, size_t len, FILE *in, const char *name)
 {
-	char *text = malloc(len + 1);
-	FILE *section = NULL;
-	int err = -ENOMEM;
+	char *text;
+	FILE *section;
+	int err = read_bytes(in, len, &text);
 
-	if (text && len && fread(text, len, 1, in) != 1)
-		err = -EILSEQ;
-	else if (text && len)
+	if (!err && len) {
 		section = fmemopen(text, len, "r");
-	if (section)
-		err = counts ? counts_read(&sums->counters, section, name, NULL) :
-			sums_add_stacks(sums, section, name);
-	if (section)
-		fclose(section);
+		if (!section)
+			err = -ENOMEM;
+		else
+			err = counts ? counts_read(&sums->counters, section, name, NULL) :
+				sums_add_stacks(sums, section, name);
+		if (section)
+			fclose(section);
+	}
 	free(text);
-	return text && !len ? 0 : err;
+	return err;
 }
 
 /* 1: it was the last line. */

@@ -211,7 +211,7 @@ int units_unpack(struct units *units, const char *bytes, size_t len)
 
 		if (!memchr(bytes + at, 0, len - at) ||
 		    sscanf(bytes + at, "%" SCNu64 " %" SCNd64 " %u %u%n", &unit.size, &unit.mtime,
-			   &unit.share, &unit.shares, &used) != 4)
+			   &unit.share, &unit.shares, &used) != 4 || bytes[at + used] != ' ')
 			return -EILSEQ;
 		unit.path = (char *)bytes + at + used + 1;
 		err = add(units, &unit);

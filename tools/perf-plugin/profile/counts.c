@@ -34,7 +34,50 @@ static void put_line(const char *key, const char *name, FILE *out)
 	fputc('\n', out);
 }
 
-static void write_dso(const struct counters *counters, const struct dso *dso, FILE *out)
+/* By file, and of one file by address as counters_sort(). */
+static int by_dso(const void *a, const void *b)
+{
+	const struct counter *x = *(struct counter *const *)a, *y = *(struct counter *const *)b;
+
+	if (x->dso != y->dso)
+		return x->dso < y->dso ? -1 : 1;
+	if (x->from != y->from)
+		return x->from < y->from ? -1 : 1;
+	if (x->to != y->to)
+		return x->to < y->to ? -1 : 1;
+	return x->branch - y->branch;
+}
+
+/* A copy of .list. NULL: out of memory. */
+static struct counter **sort_by_dso(const struct counters *counters)
+{
+	struct counter **list = calloc(counters->n + 1, sizeof(*list));
+
+	if (!list || !counters->n)
+		return list;
+	memcpy(list, counters->list, counters->n * sizeof(*list));
+	qsort(list, counters->n, sizeof(*list), by_dso);
+	return list;
+}
+
+/* The first of @dso, or where it would be. */
+static size_t find_dso(struct counter *const *list, size_t n, const struct dso *dso)
+{
+	size_t from = 0;
+
+	while (from < n) {
+		size_t middle = from + (n - from) / 2;
+
+		if (list[middle]->dso < dso)
+			from = middle + 1;
+		else
+			n = middle;
+	}
+	return from;
+}
+
+/* @list: of all @n counters, by file. */
+static void write_dso(struct counter *const *list, size_t n, const struct dso *dso, FILE *out)
 {
 	put_line("file", dso->name, out);
 	if (dso->build_id)
@@ -43,13 +86,11 @@ static void write_dso(const struct counters *counters, const struct dso *dso, FI
 		put_line("path", dso->path, out);
 	fprintf(out, "bases %" PRIx64 " %" PRIx64 "\nran %" PRIu64 "\n", dso->bases.text,
 		dso->bases.load, dso->insns);
-	for (size_t i = 0; i < counters->n; i++) {
-		const struct counter *counter = counters->list[i];
+	for (size_t i = find_dso(list, n, dso); i < n && list[i]->dso == dso; i++) {
+		const struct counter *counter = list[i];
 
-		if (counter->dso == dso)
-			fprintf(out, "%c %" PRIx64 " %" PRIx64 " %" PRIu64 "\n",
-				counter->branch ? 'B' : 'F', counter->from, counter->to,
-				counter->count);
+		fprintf(out, "%c %" PRIx64 " %" PRIx64 " %" PRIu64 "\n",
+			counter->branch ? 'B' : 'F', counter->from, counter->to, counter->count);
 	}
 }
 
@@ -82,14 +123,18 @@ static int by_name(const void *a, const void *b)
 int counts_write(const struct counters *counters, FILE *out)
 {
 	struct listing listing = { .list = NULL };
+	struct counter **list = sort_by_dso(counters);
 
+	if (!list)
+		return -ENOMEM;
 	fputs(FIRST_LINE, out);
 	twalk_r(counters->dsos, list_dso, &listing);
 	if (listing.n)
 		qsort(listing.list, listing.n, sizeof(*listing.list), by_name);
 	for (size_t i = 0; i < listing.n && !listing.err; i++)
-		write_dso(counters, listing.list[i], out);
+		write_dso(list, counters->n, listing.list[i], out);
 	free(listing.list);
+	free(list);
 	return listing.err ? listing.err : ferror(out) ? -EIO : 0;
 }
 
@@ -112,6 +157,11 @@ bool counts_recognize(FILE *in)
 	return is;
 }
 
+static bool is_lower(const struct rvt_bases *a, const struct rvt_bases *b)
+{
+	return a->text != b->text ? a->text < b->text : a->load < b->load;
+}
+
 static int begin_dso(struct reading *r, uint64_t insns)
 {
 	struct dso file = r->file;
@@ -126,6 +176,9 @@ static int begin_dso(struct reading *r, uint64_t insns)
 	if (!r->dso)
 		return -ENOMEM;
 	r->dso->insns += insns;
+	/* files of the same name need not be the same: the sum does not depend on the order */
+	if (is_lower(&file.bases, &r->dso->bases))
+		r->dso->bases = file.bases;
 	return 0;
 }
 

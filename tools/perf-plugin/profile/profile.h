@@ -51,8 +51,8 @@ int flat_write(void *data, const char *name, const char *dso, FILE *out);
 void flat_destroy(void *data);
 
 /*
- * profile-counts.c: the format counts. counts_write() takes what is sorted; 0 or -EIO.
- * counts_read() adds to @counters; 0, -EILSEQ after a message, or -ENOMEM.
+ * profile-counts.c: the format counts. counts_write() takes what is sorted; 0, -EIO or
+ * -ENOMEM. counts_read() adds to @counters; 0, -EILSEQ after a message, or -ENOMEM.
  */
 bool counts_recognize(FILE *in);
 int counts_write(const struct counters *counters, FILE *out);
