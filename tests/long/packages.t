@@ -16,6 +16,9 @@ mkdir -p "$dir"
 # shellcheck source=../../tools/lab/lib/apt.sh
 mirror=$(. "$TOP/tools/lab/lib/apt.sh" && apt_mirrors | head -n 1)
 trap 'rm -rf "$dir"/*.root' EXIT
+lab_recording=$TOP/build/guest/archive-board/share/perf.archive.tar
+[ -e "$lab_recording" ] ||
+	"$TOP/tests/run" tests/guest/archive.t >"$dir/lab" 2>&1
 
 # bare NAME RELEASE: $dir/NAME.root is what a minimal installation has. A mirror that lags behind has
 # a Release file that is signed, but expired.
@@ -118,26 +121,72 @@ assert [address for run, address in dump.addresses()] == [0x100, 0x102, 0x106, 0
 		$(pkg-config --cflags --libs librvtrace) && ldd /count | grep librvtrace.so.0'
 }
 
-# This release's stock perf reads recordings, and what inject makes of them.
+# This release's stock perf reads recordings, and what inject makes of them. (A line for each command:
+# sh -e goes on after what fails before &&.)
 perf_reads()
 {
 	local at=$dir/user.root/recording
 
 	mkdir -p "$at" && "$TOP/build/host/rvt-recording" "$at/raw.data" /recording/raw.data.program 0 prog 30000 || return
-	in_root user 'cd /recording && perf --version >&2
+	in_root user 'cd /recording
+		perf --version >&2
 		perf rvtrace inject --itrace=b -i raw.data -o branches.data
 		perf rvtrace inject --itrace=i1000g16l8 -i raw.data -o samples.data
-		perf evlist -i raw.data && perf report --no-itrace --stdio -i raw.data && perf inject -i raw.data -o copy.data
+		perf evlist -i raw.data
+		perf report --no-itrace --stdio -i raw.data
+		perf inject -i raw.data -o copy.data
 		for file in branches samples; do
-			perf script -f -i $file.data >$file.script && test -s $file.script
-			perf report -f --stdio -i $file.data >$file.report && grep -q prog $file.report
+			perf script -f -i $file.data >$file.script
+			test -s $file.script
+			perf report -f --stdio -i $file.data >$file.report
+			grep -q prog $file.report
 			perf inject -f -i $file.data -o copy.data
-			perf data convert -f -i $file.data --to-json $file.json && test -s $file.json
+			perf data convert -f -i $file.data --to-json $file.json
+			test -s $file.json
 			! perf version --build-options 2>/dev/null | grep -q "libbabeltrace.*on" ||
 				perf data convert -f -i $file.data --to-ctf $file.ctf
 		done
 		perf script -f -i samples.data -F ip,brstack | grep -q /
 		perf rvtrace script -i raw.data -F ip | head -n 1'
+}
+
+# The same of a recording of the lab, which tests/guest/archive.t leaves with the files that ran there:
+# real programs, whose code annotate shows.
+perf_reads_lab()
+{
+	local at=$dir/user.root/lab
+
+	mkdir -p "$at" && tar -C "$at" --no-same-owner -xf "$lab_recording" || return
+	in_root user "$apt_get install --no-install-recommends binutils-riscv64-linux-gnu" || return
+	in_root user 'cd /lab
+		perf rvtrace inject --itrace=i1000g16l8 --symfs files -i perf.data -o samples.data 2>samples.told
+		perf rvtrace inject --itrace=bi10us --symfs files -i perf.data -o branches.data 2>branches.told
+		perf report --no-itrace --stdio -i perf.data >out
+		perf script --no-itrace --show-mmap-events -i perf.data >out
+		grep -q "PERF_RECORD_MMAP2.*/stripped.so" out
+		perf buildid-list -i perf.data >out
+		grep -q /stripped.so out
+		for file in perf samples branches; do
+			perf evlist -i $file.data >out
+			perf inject -i $file.data -o copy.data
+			perf data convert -i $file.data --to-json $file.json
+			! perf version --build-options 2>/dev/null | grep -q "libbabeltrace.*on" ||
+				perf data convert -i $file.data --to-ctf $file.ctf
+		done
+		for file in samples branches; do
+			perf report --stdio --symfs files -i $file.data >out
+			grep -q "plugin_function" out
+			perf script --symfs files -i $file.data >out
+			grep -q "plugin_function" out
+			perf annotate --stdio --symfs files --objdump=riscv64-linux-gnu-objdump -i $file.data \
+				plugin_function >out
+			grep -qw ret out
+			told=$(sed -n "s/.*inject: \([0-9]*\) samples.*/\1/p" $file.told)
+			test "$told" -gt 1000
+			test "$(python3 -c "import json; print(len(json.load(open(\"$file.json\"))[\"samples\"]))")" = "$told"
+		done
+		perf script --symfs files -i samples.data -F comm,tid,time,ip,sym,dso,brstack >out
+		grep -q "0x[0-9a-f]*/0x" out'
 }
 
 purged()
@@ -170,6 +219,11 @@ for release in $releases; do
 	check "$release: lintian" lintian_is_content
 	check "$release: installed and used" used "$release"
 	check "$release: its perf reads what is recorded and injected" perf_reads
+	if [ -e "$lab_recording" ]; then
+		check "$release: its perf reads a recording of the lab" perf_reads_lab
+	else
+		skip "$release: its perf reads a recording of the lab" "tests/guest/archive.t left none"
+	fi
 	check "$release: purged" purged
 	if [ "$release" != "${releases%% *}" ]; then
 		:
