@@ -95,7 +95,7 @@ program_runs()
 }
 
 # The example of the documentation: compiles as its comment says; refuses what is no recording with
-# a sentence.
+# a sentence; where code is missing, says so.
 example_runs()
 {
 	local flags
@@ -105,7 +105,12 @@ example_runs()
 	cc -std=c11 -Wall -Wextra -Werror -o "$dir/count" Documentation/examples/count.c $flags || return
 	! "$dir/count" Makefile >"$dir/printed" 2>&1 || return
 	cat "$dir/printed"
-	grep -q Makefile "$dir/printed" && [ "$(wc -l <"$dir/printed")" = 1 ]
+	grep -q Makefile "$dir/printed" && [ "$(wc -l <"$dir/printed")" = 1 ] || return
+	build/host/rvt-recording "$dir/recording" "$dir/recording.program" 0 prog 3000 || return
+	! "$dir/count" "$dir/recording" "$dir/none" >"$dir/printed" 2>&1 || return
+	grep -q "recording.program: No such file" "$dir/printed" && grep -q " gaps: " "$dir/printed" || return
+	"$dir/count" "$dir/recording" >"$dir/printed" 2>"$dir/message" && [ ! -s "$dir/message" ] &&
+		[ "$(cat "$dir/printed")" = "$(build/host/perf-rvtrace script --raw-pc -i "$dir/recording" | grep -vc "^#") instructions" ]
 }
 
 # bytes OCTAL ...: each a word or several in one.
