@@ -204,6 +204,17 @@ version_is_said()
 	[ "$version" = "$(pkg-config --modversion librvtrace)" ]
 }
 
+# What `make deps` installs for building is what the packages say that building them takes.
+packages_say_what_they_take()
+{
+	local name
+
+	for name in $(sed -n '/^packages=(/,/)/p' tools/setup-host | grep -oE 'lib[a-z0-9-]*-dev|[a-z-]*-compiler' |
+			grep -v device-tree); do
+		grep -qE "[ ,]$name(,|\$)" packaging/debian/control || { echo "$name"; return 1; }
+	done
+}
+
 # A program that links the archive shares one name space with it.
 archive_has_prefix()
 {
@@ -437,6 +448,7 @@ if command -v python3 >/dev/null; then
 	check "the Python module is found and decodes" python_module_runs
 fi
 check "header and pkg-config name one version" version_is_said
+check "the packages say what building takes" packages_say_what_they_take
 check "names in the archive have the prefix" archive_has_prefix
 check "the archive has no encoders, tandem or truth" archive_only_decodes
 check "--help fits the screen" help_fits

@@ -112,6 +112,14 @@ used()
 		$apt_get install --no-install-recommends /debs/*.deb linux-perf pkgconf gcc libc6-dev" || return
 	in_root user 'perf-rvtrace --help && perf rvtrace --version && perf-rvtrace record --help' || return
 	in_root user 'dkms status' | grep rvtrace || return
+	in_root user 'test -s /usr/share/rvtrace/systemd/rvtrace-profile.service
+		test -x /usr/share/rvtrace/slurm/fleet.sbatch
+		test -s /usr/share/doc/perf-rvtrace/examples/rvtrace-sysusers.conf
+		ls /usr/share/man/man1/perf-rvtrace-archive.1.gz /usr/share/doc/perf-rvtrace/howto-record.rst*
+		# nobody may trace, and nothing runs, because of the packages
+		! getent group rvtrace || exit 1
+		! find /etc /usr/lib/systemd /usr/lib/sysusers.d /usr/lib/udev -name "*rvtrace*" | grep . || exit 1
+		! ldd /usr/bin/perf-rvtrace-mpi | grep "not found" || exit 1' || return
 	decodes || return
 	in_root user "cd /fixture && python3 -c 'import rvtrace
 dump = rvtrace.Dump(\"dump\", params=\"params\", raw={0x100: \"code\"})
@@ -147,7 +155,12 @@ perf_reads()
 				perf data convert -f -i $file.data --to-ctf $file.ctf
 		done
 		perf script -f -i samples.data -F ip,brstack | grep -q /
-		perf rvtrace script -i raw.data -F ip | head -n 1'
+		perf rvtrace script -i raw.data -F ip >out
+		# what is built only where its library is
+		perf rvtrace export --sqlite raw.db -i raw.data
+		perf rvtrace profile --format perfetto -o raw.perfetto -i raw.data
+		perf rvtrace profile --format pprof -o raw.pprof -i raw.data
+		perf rvtrace stat --json -i raw.data >out'
 }
 
 # The same of a recording of the lab, which tests/guest/archive.t leaves with the files that ran there:
