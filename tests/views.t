@@ -128,8 +128,8 @@ kinds()
 	same "$1"
 }
 kinds "flags: conditional jumps" jcc '(c\.)?b(eq|ne|lt|ge|eqz|nez)'
-# x1 and x5 are link registers; what writes one and jumps to the other is a swap of coroutines.
-kinds "flags: calls" call 'jal (ra|t0),|c\.jalr|jalr (ra|t0),.*\((zero|sp|t1|t2)\)|jalr ra,.*\(ra\)|jalr t0,.*\(t0\)'
+# x1 and x5 are link registers; what writes one and jumps to the other, a swap of coroutines, calls, too.
+kinds "flags: calls" call 'jal (ra|t0),|c\.jalr|jalr (ra|t0),.*\((zero|sp|t1|t2)\)|jalr (ra|t0),.*\((ra|t0)\)'
 kinds "flags: returns" return 'c\.jr (ra|t0)$|jalr (zero|sp|t1|t2),.*\((ra|t0)\)'
 kinds "flags: returns from traps" iret '[sm]ret'
 for kind in 'c:call|int' 'r:return|iret'; do

@@ -9,9 +9,9 @@
  * jump or return to where a call would return to: the frames that it leaves are kept, and are there
  * again when the flow comes back to them. A return to the beginning of a function, as goroutines
  * begin, leaves the whole stack until something returns to it again; which one that is, where
- * several wait in the same place, further returns decide. Tail calls need no frame. A trap return ends whatever the
- * handler had called; if it enters a signal handler, the handler is called by what the trap
- * interrupted, until that goes on.
+ * several wait in the same place, further returns decide. Tail calls need no frame. A trap return
+ * ends whatever the handler had called; if it enters a signal handler, the handler is called by
+ * what the trap interrupted, until that goes on.
  *
  * What the flow contradicts, and no code explains, is cut off: a frame with .cut takes the place of
  * the callers that are not known. A gap in the trace cuts nothing by itself.

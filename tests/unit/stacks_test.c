@@ -93,7 +93,7 @@ static void two_goroutines(void **state)
 	assert_int_equal(rvt_callstack_cuts(stack), 0);
 }
 
-/* Both wait in the same place: which of them goes on is not known until it returns to its caller. */
+/* Both wait in the same place: which of them goes on is known when it returns to its caller. */
 static void same_place(void **state)
 {
 	struct rvt_callstack *stack = *state;

@@ -379,7 +379,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(kinds_of_transfers), TEST(straight_lines), TEST(jumps_to_next),
-		TEST(calls_and_returns), TEST(swaps), TEST(deep_recursion), TEST(unwanted), TEST(stacks_of_threads),
+		TEST(calls_and_returns), TEST(swaps), TEST(deep_recursion), TEST(unwanted),
+		TEST(stacks_of_threads),
 		TEST(program_interrupted), TEST(kernel_interrupted), TEST(kernel_alone),
 		TEST(lost_in_kernel),
 	};
