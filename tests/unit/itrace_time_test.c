@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Samples by time of programs that run evenly: an instruction takes 40 ns, and a stamp of 100 ns'
- * resolution comes now and then, most often behind certain functions. The samples of each function
- * weigh what it executed.
+ * Samples by time of programs that run evenly: an instruction takes 40 ns, or 1 ns, and a stamp of
+ * 100 ns' resolution comes now and then, most often behind certain functions. The samples of each
+ * function weigh what it executed.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,8 @@
 #define FUNCTIONS 14
 #define BASE 0x10000
 #define FUNCTION_BYTES 0x1000
-#define INSN_NS 40
+#define SLOW_NS 40	/* an instruction */
+#define FAST_NS 1
 #define TICK_NS 100
 #define POINTS 2	/* percent */
 
@@ -41,7 +42,7 @@ struct sampled {
 	struct rvt_session_sink sink;
 	struct rvt_hart_flow hart;
 	uint64_t weights[FUNCTIONS], executed[FUNCTIONS], weight, insns;
-	uint64_t n, last_time;
+	uint64_t n, last_time, insn_ns;
 };
 
 static int function_of(uint64_t pc)
@@ -56,10 +57,10 @@ static int put_sample(void *ctx, uint64_t ip, uint64_t period)
 	s->weights[function_of(ip)] += period;
 	s->weight += period;
 	assert_true(s->hart.time >= s->last_time);
-	/* neighbours are a period apart, but for the rounding of stamps and instructions */
+	/* neighbours are a period apart, but for a tick and the rounding of instructions */
 	if (s->n++ > 1)
 		assert_in_range(s->hart.time - s->last_time + 1, 1,
-				s->itrace.period + 2 * INSN_NS + 1);
+				s->itrace.period + TICK_NS + 2 * s->insn_ns + 1);
 	s->last_time = s->hart.time;
 	return 0;
 }
@@ -124,7 +125,7 @@ static void run_program(struct sampled *s, const struct program *program, uint64
 		assert_int_equal(rvt_clock_runs(s->time, &state, &run, 1), 0);
 		/* messages come behind what the first functions do, above all */
 		if (random_one_in(&r, function < 3 ? 5 : 100))
-			assert_int_equal(rvt_clock_stamp(s->time, s->insns * INSN_NS / TICK_NS *
+			assert_int_equal(rvt_clock_stamp(s->time, s->insns * s->insn_ns / TICK_NS *
 							 TICK_NS), 0);
 	}
 	assert_int_equal(rvt_clock_flush(s->time, UINT64_MAX), 0);
@@ -143,13 +144,15 @@ static void check_shares(const struct sampled *s, const char *name)
 	}
 }
 
-static void sample_program(const struct program *program, const char *letters, uint64_t total)
+static void sample_program(const struct program *program, const char *letters, uint64_t insn_ns,
+			   uint64_t total)
 {
-	struct sampled s = { 0 };
+	struct sampled s = { .insn_ns = insn_ns };
 	const struct rvt_transfers_ops ops = { .size = sizeof(ops), .ctx = &s, .line = take_line };
 	const struct rvt_clock_sink sink = { .ctx = &s, .runs = take_runs };
 
 	assert_int_equal(itrace_parse(letters, NULL, &s.itrace), 0);
+	s.itrace.tick_ns = TICK_NS;
 	s.transfers = rvt_transfers_create(&ops, NULL, 0);
 	assert_non_null(s.transfers);
 	rvt_transfers_sink(s.transfers, &s.sink);
@@ -157,8 +160,8 @@ static void sample_program(const struct program *program, const char *letters, u
 	assert_int_equal(rvt_clock_stamp(s.time, 0), 0);
 	run_program(&s, program, total);
 	s.sink.end(s.sink.ctx, &s.hart);
-	assert_in_range(s.n, total * INSN_NS / s.itrace.period / 2,
-			total * INSN_NS / s.itrace.period + 1);
+	assert_in_range(s.n, total * insn_ns / s.itrace.period / 2,
+			total * insn_ns / s.itrace.period + 1);
 	check_shares(&s, program->name);
 	rvt_clock_destroy(s.time);
 	rvt_transfers_destroy(s.transfers);
@@ -199,10 +202,11 @@ static void shares(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
-		sample_program(&programs[i], "i1us", 3000000);
-		sample_program(&programs[i], "i10us", 3000000);
-		sample_program(&programs[i], "i100us", 20000000);
-		sample_program(&programs[i], "i1ms", 60000000);
+		sample_program(&programs[i], "i1us", SLOW_NS, 3000000);
+		sample_program(&programs[i], "i10us", SLOW_NS, 3000000);
+		sample_program(&programs[i], "i100us", SLOW_NS, 20000000);
+		sample_program(&programs[i], "i1ms", SLOW_NS, 60000000);
+		sample_program(&programs[i], "i1us", FAST_NS, 4000000);
 	}
 }
 

@@ -161,6 +161,8 @@ int itrace_resolve(struct itrace *itrace, const struct rvt_session *session)
 {
 	const struct rvt_record_time_conv *conv = rvt_session_time_conv(session);
 
+	if (conv)
+		itrace->tick_ns = rvt_time_to_perf(conv, 1) - rvt_time_to_perf(conv, 0);
 	if (itrace->unit != ITRACE_TICKS)
 		return 0;
 	if (!conv)
@@ -209,12 +211,22 @@ static int put_sample(struct sampling *s, uint64_t n, uint64_t time)
 	return err;
 }
 
+/* How much later than its period ends the next sample lies (Knuth's MMIX generator). */
+static uint64_t choose_late(struct sampling *s)
+{
+	uint64_t most = s->itrace->tick_ns < s->itrace->period ? s->itrace->tick_ns :
+			s->itrace->period;
+
+	s->clock->random = s->clock->random * 6364136223846793005 + 1442695040888963407;
+	return most ? (s->clock->random >> 33) % most : 0;
+}
+
 /* Every so often, by the time that went by while code ran. */
 static int sample_by_time(struct sampling *s)
 {
 	uint64_t insns = s->line->insns, began = s->line->began, period = s->itrace->period;
 	uint64_t ns = s->hart->time > began ? s->hart->time - began : 0;
-	uint64_t due = period - s->clock->ns;
+	uint64_t due = period + s->clock->late - s->clock->ns, late;
 	int err = 0;
 
 	while (!err && due <= ns) {
@@ -226,11 +238,13 @@ static int sample_by_time(struct sampling *s)
 			err = put_sample(s, n, began + due);
 		/* one is enough for an instruction that takes several periods */
 		end = (__uint128_t)ns * (n + 1) / insns;
-		due += period;
+		late = choose_late(s);
+		due += period + late - s->clock->late;
+		s->clock->late = late;
 		if (due < end)
 			due += (end - due + period - 1) / period * period;
 	}
-	s->clock->ns = period - (due - ns);
+	s->clock->ns = period + s->clock->late - (due - ns);
 	s->clock->insns += insns - s->done;
 	return err;
 }

@@ -15,6 +15,7 @@ struct itrace {
 	bool ignore_time;	/* Z: one buffer after another */
 	enum itrace_unit unit;
 	uint64_t period;	/* of instructions, in .unit */
+	uint64_t tick_ns;	/* of the trace's time; 0: not known */
 	uint64_t skip;		/* s: so many events are left out first */
 	unsigned int callchain;	/* g: frames; 0: none */
 	unsigned int last_branches; /* l: entries; 0: none */
@@ -32,14 +33,17 @@ struct itrace {
 /* Where sampling stands between two samples. */
 struct itrace_clock {
 	uint64_t insns;		/* since the last sample */
-	uint64_t ns;		/* that code ran since the last sample by time was due */
+	uint64_t ns;		/* that code ran since the last period was over */
+	uint64_t random;
+	uint64_t late;		/* ns from the end of a period to its sample */
 };
 
 /*
  * itrace_sample - @line ran, as struct rvt_transfers_ops.line has it: calls @sample for each sample
  * due in it, with the address of the instruction, the instructions since the last one, and its time
- * in @hart->time. A sample by time lies where the period is over; time in which nothing of what is
- * looked at ran does not count. Returns 0 or what @sample returned.
+ * in @hart->time. A sample by time lies where the period is over, or at random up to a tick later:
+ * stamps count ticks, so that all periods would end where a stamp is. Time in which nothing of what
+ * is looked at ran does not count. Returns 0 or what @sample returned.
  */
 int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
 		  struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
@@ -53,7 +57,10 @@ bool itrace_wants_error(const struct itrace *itrace, const struct rvt_event *eve
  * itself. 0, or -EINVAL after a message.
  */
 int itrace_parse(const char *text, const char *usual, struct itrace *itrace);
-/* A period in ticks of the trace's time becomes one in ns. 0, or -EINVAL after a message. */
+/*
+ * A period in ticks of the trace's time becomes one in ns, and .tick_ns is set. 0, or -EINVAL after
+ * a message.
+ */
 int itrace_resolve(struct itrace *itrace, const struct rvt_session *session);
 
 #endif
