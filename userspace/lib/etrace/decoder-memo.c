@@ -453,7 +453,8 @@ struct replay {
 /* The prediction for what is at r->ahead_p, which then is what comes behind that. */
 static INLINE struct rvt_memo *predict_ahead(struct replay *r)
 {
-	const uint32_t entry = r->ahead_p <= r->stop ? *predictor_at(r->memos, r->ahead_p) : 0;
+	const bool inside = __builtin_expect(r->ahead_p <= r->stop, 1);
+	const uint32_t entry = inside ? *predictor_at(r->memos, r->ahead_p) : 0;
 	struct rvt_memo *s = predicted_memo(r->memos, entry);
 
 	__builtin_prefetch(s);
@@ -498,17 +499,22 @@ static INLINE void end_predicted(struct replay *r, uint64_t pc)
  * Whether @s is the memo of the bytes at r->p, and one that is predicted; with extras: it can be
  * applied, and what it does to the return stack and the branch predictor is done. One of a frame
  * with a time stamp has the key of the frame without.
+ *
+ * Nearly all predictions are right. A compiler that is not told so expects few turns of the loop:
+ * its registers then have what is needed behind the loop, and memory has what is needed in it.
  */
 static INLINE bool is_memo(const struct replay *r, const struct rvt_memo *s, uint64_t pc)
 {
 	const uint64_t state = state_of(s->key.state, s->key.mapping_id);
 	const uint64_t head = (uint64_t)r->p[0] << (HEADER_SHIFT - GROUP_BITS);
 	const uint64_t cached = r->extras ? state & CACHED >> GROUP_BITS : 0;
-	uint64_t address = r->address;
+	uint64_t address = r->address, differ;
 
 	if (r->heads > 1 && source_at(r->p, r->heads) != r->dec->src)
 		return false;
-	if (compare(s, r->p + r->heads) | (s->key.pc ^ pc) | (state ^ (r->state | head | cached)))
+	differ = compare(s, r->p + r->heads) | (s->key.pc ^ pc) |
+		 (state ^ (r->state | head | cached));
+	if (__builtin_expect(!!differ, 0))
 		return false;
 	if (r->extras) {
 		if (cached)
@@ -516,8 +522,8 @@ static INLINE bool is_memo(const struct replay *r, const struct rvt_memo *s, uin
 		return (s->key.address == address || s->key.address == NO_ADDRESS) &&
 		       rvt_memos_apply_all(r->dec->flow, s);
 	}
-	return !(s->flags & RVT_MEMO_DELTA) &&
-	       (s->key.address == address || s->key.address == NO_ADDRESS);
+	return __builtin_expect(!(s->flags & RVT_MEMO_DELTA) &&
+				(s->key.address == address || s->key.address == NO_ADDRESS), 1);
 }
 
 /* As struct rvt_memo_adapter has them. */
