@@ -7,6 +7,9 @@
 #include "flow/memo/memos.h"
 #include "flow/memo/segments.h"
 #include "flow/memo/table-pool.h"
+#include "util/reserve.h"
+
+#define MANY_NODES 1024		/* of the flow that had the tables before */
 
 struct tables {
 	struct rvt_pooled pooled;
@@ -139,6 +142,9 @@ static void take(struct rvt_flow *flow)
 	flow->base.memos = t->memos;
 	t->segments = NULL;
 	t->memos = NULL;
+	/* A flow of many nodes uses all of its targets. */
+	if (flow->segments && flow->segments->n_nodes >= MANY_NODES)
+		populate(flow, sizeof(*flow));
 	if (t->counts && flow->base.counts)
 		flow->count_ops->inherit(&flow->base.counts, &t->counts);
 	rvt_deferred_inherit(&flow->deferred, &t->deferred);
