@@ -53,11 +53,10 @@ uint64_t histogram_percentile(const struct histogram *histogram, double percent,
 
 	if (!wanted)
 		wanted = 1;
-	for (unsigned int row = 0; row < HISTOGRAM_ROWS; row++) {
-		const struct histogram_bucket *bucket = histogram->rows[row];
-		const struct histogram_bucket *end = bucket + (bucket ? HISTOGRAM_BUCKETS : 0);
+	for (unsigned int row = 0; row < HISTOGRAM_ROWS; row++)
+		for (unsigned int i = 0; histogram->rows[row] && i < HISTOGRAM_BUCKETS; i++) {
+			const struct histogram_bucket *bucket = &histogram->rows[row][i];
 
-		for (; bucket < end; bucket++) {
 			seen += bucket->count;
 			if (seen < wanted)
 				continue;
@@ -65,7 +64,6 @@ uint64_t histogram_percentile(const struct histogram *histogram, double percent,
 				*example = bucket->example;
 			return bucket->sum / bucket->count;
 		}
-	}
 	return 0;
 }
 
