@@ -51,18 +51,13 @@ static void log_nest(struct rvt_stack_delta *log, unsigned int nesting)
 	log_height(log, (int)nesting + log->n_pushes - log->n_pops);
 }
 
-static void set_log(struct rvt_return_stack *stack, struct rvt_stack_delta *log)
-{
-	stack->log = log;
-	set_ceiling(stack);
-}
-
 struct rvt_stack_delta *rvt_returns_log(struct rvt_return_stack *stack, struct rvt_stack_delta *log)
 {
 	struct rvt_stack_delta *outer = stack->log;
 
 	*log = (struct rvt_stack_delta){ .n_pops = 0 };
-	set_log(stack, stack->depth ? log : NULL);
+	stack->log = stack->depth ? log : NULL;
+	set_ceiling(stack);
 	return outer;
 }
 
@@ -70,7 +65,8 @@ void rvt_returns_log_end(struct rvt_return_stack *stack, struct rvt_stack_delta 
 {
 	const struct rvt_stack_delta *log = stack->log;
 
-	set_log(stack, outer);
+	stack->log = outer;
+	set_ceiling(stack);
 	if (!log || !outer)
 		return;
 	outer->invalid |= log->invalid;

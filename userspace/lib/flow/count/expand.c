@@ -30,43 +30,34 @@ void rvt_count_segment(struct rvt_flow *flow, struct rvt_segment *seg, uint64_t 
 	seg->times = times;
 }
 
-/* Whether what follows an item is counted with it: then it is *@to. */
-static inline bool counts_next(struct rvt_segments *segments, const struct rvt_body_item *item,
-			       uint64_t *to)
-{
-	if (!item->seg || item->seg->leaves)
-		return false;
-	*to = item->seg->next ? segments->pcs[item->seg->next] :
-				rvt_segment_path(segments, item->seg)->end_pc;
-	return true;
-}
-
 /*
- * Counts that @to follows an item. An order may have ended with a segment that leads elsewhere by
- * itself, and the trace then have said where the flow is.
+ * Counts that @to follows an item. What a segment leads to by itself is counted with it. But an
+ * order may have ended there, and the trace then have said that the flow is elsewhere.
  */
 static void expand_edge(struct rvt_flow *flow, const struct rvt_body_item *last, uint64_t to,
 			uint64_t times)
 {
+	const struct rvt_segment *seg = last->seg;
+	struct rvt_segments *segments = flow->segments;
+	struct rvt_counts *counts = flow->base.counts;
 	const struct rvt_segment_path *path;
 	uint64_t counted;
 
-	if (!last->seg) {
-		rvt_counts_edge(flow->base.counts, rvt_block_of(&last->run),
+	if (!seg) {
+		rvt_counts_edge(counts, rvt_block_of(&last->run),
 				last->run.first + last->run.count - 1, to, times);
 		return;
 	}
-	if (counts_next(flow->segments, last, &counted)) {
-		if (counted == to)
-			return;
-		path = rvt_segment_path(flow->segments, last->seg);
-		rvt_counts_edge(flow->base.counts, path->last, path->last_insn, counted,
-				-(int64_t)times);
-		rvt_counts_edge(flow->base.counts, path->last, path->last_insn, to, times);
+	if (seg->leaves) {
+		rvt_counts_jump(counts, rvt_segment_path(segments, seg)->last, to, times);
 		return;
 	}
-	rvt_counts_jump(flow->base.counts, rvt_segment_path(flow->segments, last->seg)->last, to,
-			times);
+	counted = seg->next ? segments->pcs[seg->next] : rvt_segment_path(segments, seg)->end_pc;
+	if (counted == to)
+		return;
+	path = rvt_segment_path(segments, seg);
+	rvt_counts_edge(counts, path->last, path->last_insn, counted, -(int64_t)times);
+	rvt_counts_edge(counts, path->last, path->last_insn, to, times);
 }
 
 void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int n, uint64_t to,
