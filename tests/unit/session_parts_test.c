@@ -92,7 +92,7 @@ static void take_end(void *ctx, struct rvt_hart_flow *hart)
 	hart->user = NULL;
 }
 
-static int stop(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
+static int stop_at_once(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	(void)ctx, (void)hart, (void)runs, (void)n;
 	return STOPS;
@@ -230,7 +230,7 @@ static void check_errors(const struct fixture *f, uint64_t bytes, size_t n)
 	assert_int_equal(rvt_parts_create(session, bytes, &sink, &ops, &parts), 0);
 	assert_int_equal(telling.n, n);
 	assert_int_equal(rvt_parts_decode(parts, n, &sink), -EINVAL);
-	sink.runs = stop;
+	sink.runs = stop_at_once;
 	for (size_t i = 0; i < n; i++) {
 		const struct part *part = &telling.parts[i];
 		bool runs = false;
