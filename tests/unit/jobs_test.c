@@ -153,6 +153,12 @@ static size_t check_recording(struct fixture *f, uint64_t seed)
 	return check_views(f, seed);
 }
 
+/* Of those in which harts share a sink. */
+static size_t check_shared(struct fixture *f, uint64_t seed)
+{
+	return f->src_bits || f->framed ? check_recording(f, seed) : 0;
+}
+
 /* ---- dumps ---- */
 
 static const char *const prints[] = { "pc", "insn", "edge", "none" };
@@ -259,10 +265,14 @@ int main(void)
 	struct random_recordings dumps = {
 		.check = check_dump, .least = 10000, .share = 25, .needs = PROGRAM,
 		.seconds = SECONDS, .dump = true };
+	struct random_recordings shared = {
+		.check = check_shared, .least = 50000, .share = 50, .needs = PROGRAM,
+		.seconds = SECONDS, .shared = true, .damage = true };
 	struct random_recordings damaged = whole, damaged_dumps = dumps;
 	const struct CMUnitTest tests[] = {
 		{ "whole recordings", random_recordings_test, NULL, NULL, &whole },
 		{ "damaged recordings", random_recordings_test, NULL, NULL, &damaged },
+		{ "damaged shared sinks", random_recordings_test, NULL, NULL, &shared },
 		{ "dumps", random_recordings_test, NULL, NULL, &dumps },
 		{ "damaged dumps", random_recordings_test, NULL, NULL, &damaged_dumps },
 		cmocka_unit_test(same_times),

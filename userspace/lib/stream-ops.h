@@ -51,6 +51,11 @@ struct rvt_protocol_ops {
 	 */
 	int (*collect)(struct rvt_stream *stream, const void *bytes, size_t len, uint64_t offset);
 	int (*step)(struct rvt_stream *stream, bool *more);
+	/*
+	 * In ops.event: whether that may concern @flow, whose bytes need not come with the others.
+	 * May be NULL: it may.
+	 */
+	bool (*concerns)(const struct rvt_stream *stream, const struct rvt_flow *flow);
 	/* Brings .stats up to date before they are read; may be NULL. */
 	void (*update_stats)(struct rvt_stream *stream);
 };
@@ -108,6 +113,8 @@ static inline void rvt_stream_count_rest(const struct rvt_stream_stats *from,
 int rvt_stream_feed_message(struct rvt_stream *stream, const void *bytes, size_t len,
 			    uint64_t offset, bool *more);
 int rvt_stream_step(struct rvt_stream *stream, bool *more);
+/* stream.c: as .concerns. */
+bool rvt_stream_concerns(const struct rvt_stream *stream, const struct rvt_flow *flow);
 /* stream.c: as .head and .expect; the latter after rvt_stream_slice(). False: there are none. */
 bool rvt_stream_head(struct rvt_params *params, const void *bytes, size_t len);
 void rvt_stream_expect(struct rvt_stream *stream, const struct rvt_params *params);

@@ -210,6 +210,11 @@ ssize_t rvt_stream_boundary(const struct rvt_params *params, const void *bytes, 
 	return protocol->boundary ? protocol->boundary(params, bytes, len) : -1;
 }
 
+bool rvt_stream_concerns(const struct rvt_stream *stream, const struct rvt_flow *flow)
+{
+	return !stream->protocol->concerns || stream->protocol->concerns(stream, flow);
+}
+
 bool rvt_stream_head(struct rvt_params *params, const void *bytes, size_t len)
 {
 	const struct rvt_protocol_ops *protocol = find_reader(params);

@@ -52,6 +52,7 @@ struct coresight_stream {
 	/* bytes of an id that comes first may begin amid a message */
 	bool amid;
 	bool loss_told;			/* what streams of ids tell of a loss was told */
+	const struct channel *telling;	/* whose stream tells what is wrong; NULL: none */
 	uint64_t errors, lost_reports;
 	int result;			/* not 0: what a call-back returned, or -errno */
 };
@@ -95,11 +96,28 @@ static int channel_event(void *ctx, const struct rvt_event *event)
 	struct channel *channel = ctx;
 	struct coresight_stream *s = channel->outer;
 	struct rvt_event translated = *event;
+	int ret;
 
 	if (s->loss_told || !s->ops.event)
 		return 0;
 	translated.offset = find_offset(channel, event->offset);
-	return s->ops.event(s->ops.ctx, &translated);
+	s->telling = channel;
+	ret = s->ops.event(s->ops.ctx, &translated);
+	s->telling = NULL;
+	return ret;
+}
+
+/* What is wrong with the bytes of one id is not so with those of another. */
+static bool concerns(const struct rvt_stream *stream, const struct rvt_flow *flow)
+{
+	const struct coresight_stream *s = (const struct coresight_stream *)stream;
+	size_t n = 0;
+
+	if (!s->telling)
+		return true;
+	while (n < s->telling->n_flows && s->telling->flows[n] != flow)
+		n++;
+	return n < s->telling->n_flows;
 }
 
 /* The flows' events have offsets in the recording while the stream of the id is at work. */
@@ -571,5 +589,6 @@ const struct rvt_protocol_ops rvt_coresight_protocol = {
 	.lost = lost,
 	.finish = finish,
 	.message = message,
+	.concerns = concerns,
 	.update_stats = update_stats,
 };

@@ -163,9 +163,10 @@ static int framing_event(void *ctx, const struct rvt_event *event)
 
 	if (sink->damage)
 		return deliver_damage(buffer, event);
-	/* Damage that belongs to nobody concerns everybody in the stream. */
+	/* Damage that belongs to nobody concerns everybody whose trace it may be. */
 	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next)
-		err = rvt_hart_damage(hart, event);
+		if (!decoder->stream || rvt_stream_concerns(decoder->stream, hart->base.flow))
+			err = rvt_hart_damage(hart, event);
 	return err;
 }
 
