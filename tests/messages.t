@@ -11,7 +11,8 @@ trap 'rm -rf "$dir"' EXIT
 tests/tools/list-messages >"$dir/messages.rst"
 is "the list can be made" 0 $?
 for text in "--call-trace\|two views of the recording" "cannot write to standard output" \
-	"no trace hardware that Linux knows of" "is neither fifo\|is no size like\|is no level\|is no number from"; do
+	"no trace hardware that Linux knows of" "is neither fifo\|is no size like\|is no level\|is no number from" \
+	"no copy of /proc/kallsyms with addresses"; do
 	grep -q -- "$text" "$dir/messages.rst"
 	ok $? "it has '$text'"
 done
