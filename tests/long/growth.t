@@ -14,7 +14,8 @@ dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 small=${GROWTH:-500}
 
-# view FILE KIND: the command that reads most of it, with one thread or, for KIND NAME-jobs, three.
+# view FILE KIND: the command that reads most of it, with one thread or, for KIND NAME-jobs, three; for
+# NAME-index it makes the index, which NAME-indexed uses; NAME-fleet adds up what the spool has.
 view()
 {
 	local jobs=1
@@ -25,6 +26,9 @@ view()
 	sources*) echo "decode --params $1.params --raw $1.code@0x100 --jobs $jobs $1" ;;
 	kallsyms*) echo "report -i $1 --kallsyms $1.kallsyms" ;;
 	symbols*) echo "report -i $1 --symfs $1.root" ;;
+	*-index) echo "index -i $1 --symfs $dir:/ --jobs 1" ;;
+	*-indexed) echo "report -i $1 --symfs $dir:/ --jobs 1 --time 0.0001,0.0002" ;;
+	*-fleet) echo "fleet --jobs 1 -o $1.out $1" ;;
 	*) echo "report --jobs $jobs -i $1 --symfs $dir:$1.jit:/" ;;
 	esac
 }
@@ -74,20 +78,29 @@ sources()
 	printf '\1\0%.0s' {1..256} >"$2.code"
 }
 
+# counts N FILE: of N files, as one unit of a fleet
+counts()
+{
+	awk -v n="$1" 'BEGIN {
+		print "rvtrace counts 1"
+		for (i = 0; i < n; i++)
+			printf "file /usr/bin/%d\nbuild-id %040x\nbases 10000 0\nran 30\nF 1000 1008 10\nB 1008 1000 9\n", i, i
+	}' >"$2"
+}
+
 # grow KIND N: $dir/KIND
 grow()
 {
-	if [ "$1" = sources ]; then
-		sources "$2" "$dir/$1"
-	else
-		build/host/rvt-grow "$1" "$2" "$dir/$1" && assemble "$dir/$1"
-	fi
+	case $1 in
+	sources | counts) "$1" "$2" "$dir/$1" ;;
+	*) build/host/rvt-grow "$1" "$2" "$dir/$1" && assemble "$dir/$1" ;;
+	esac
 }
 
 # grows KIND: recordings, and what they cost.
 grows()
 {
-	local kind=${1%-jobs} i n cost=()
+	local kind=${1%-*} i n cost=()
 
 	# as many harts are in metadata at most, and SRC has 12 bits
 	case $kind in
@@ -96,22 +109,25 @@ grows()
 	for i in 0 1 2 3 4 5; do
 		n=$(((i % 3 == 0 ? 1 : i % 3 == 1 ? small : 10 * small) * (i < 3 ? 1 : 10)))
 		grow "$kind" "$n" || return 2
+		[[ $1 != *-indexed ]] || "$rv" index -i "$dir/$kind" --symfs "$dir:/" 2>"$dir/err"
+		[[ $1 != *-fleet ]] || "$rv" fleet --jobs 1 -o "$dir/$kind.out" "$dir/$kind" 2>"$dir/err"
 		cost[i]=$($([ $i -lt 3 ] && echo instructions || echo kib) "$dir/$kind" "$1")
 		[ -n "${cost[i]}" ] || { tail -n 5 "$dir/err"; return 2; }
 		rm -rf "$dir/$kind" "$dir/$kind".*
 	done
 	awk -v name="$1" -v costs="${cost[*]}" 'BEGIN {
 		split(costs, c, " ")
-		# what is less than a fifth of the empty recording, or 8 MiB, is noise
+		# what is less than a fifth of the empty recording, or 8 MiB, is noise; so is an eighth of it
 		time = c[3] - c[1] < c[1] / 5 ? 1 : (c[3] - c[1]) / (c[2] - c[1] > c[1] / 50 ? c[2] - c[1] : c[1] / 50)
-		memory = c[6] - c[4] < 8192 ? 1 : (c[6] - c[4]) / (c[5] - c[4] > 819 ? c[5] - c[4] : 819)
+		memory = c[6] - c[4] < 8192 ? 1 : (c[6] - c[4]) / (c[5] - c[4] > 1024 ? c[5] - c[4] : 1024)
 		printf "%-13s %10d %10d instructions: %4.1f times; %6d %6d KiB: %4.1f times\n",
 			name, c[2] - c[1], c[3] - c[1], time, c[5] - c[4], c[6] - c[4], memory
 		exit time > 14 || memory > 13 || c[3] - c[1] < 100000
 	}'
 }
 
-for kind in ${KINDS:-$(build/host/rvt-grow) sources buffers-jobs aux-jobs idle-jobs switches-jobs}; do
+for kind in ${KINDS:-$(build/host/rvt-grow) sources buffers-jobs aux-jobs idle-jobs switches-jobs shared-jobs \
+	switches-index switches-indexed counts-fleet}; do
 	line=$(grows "$kind")
 	status=$?
 	echo "# $line"

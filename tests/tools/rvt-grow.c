@@ -19,6 +19,7 @@
 #define MANY_PIDS 1000		/* the first of many processes */
 #define FIRST_ID 100
 #define PAGE 4096
+#define SAMPLED 512		/* bytes of trace in a sample */
 #define IDLE 0xff		/* a byte of N-Trace without a message */
 
 #define META "rvtrace 1\npmu_type = 77\ntarget = system\n"
@@ -380,6 +381,42 @@ static void switches(struct fixture *f, size_t n)
 	}
 }
 
+/* Samples with the end of the trace so far, of which the one before has a part, too. */
+static void aux_samples(struct fixture *f, size_t n)
+{
+	struct cpu *cpu = &f->cpus[0];
+
+	put_comm(f, PID, f->ticks * TICK_NS, true, "prog");
+	put_mmap(f, PID, f->ticks * TICK_NS + 1, f->programs[0]);
+	f->ticks += 10;
+	for (size_t i = 0; i < n; i++) {
+		size_t len;
+
+		if (i % 4 == 0)
+			run_steps(f, 0, PID, 0, 8);
+		f->ticks++;
+		len = cpu->len < SAMPLED ? cpu->len : SAMPLED;
+		put_sample(f, 0, PID, SAMPLED - len, cpu->bytes + cpu->len - len, len);
+	}
+}
+
+/* Two harts whose messages share a sink, and damage in it. */
+static void shared(struct fixture *f, size_t n)
+{
+	static const int32_t pids[CPUS] = { PID, PID };
+	struct cpu *sink = &f->cpus[0];
+
+	put_comm(f, PID, f->ticks * TICK_NS, true, "prog");
+	put_mmap(f, PID, f->ticks * TICK_NS + 1, f->programs[0]);
+	f->ticks += 10;
+	for (size_t i = 0; i < n; i++) {
+		run_together(f, 0, pids, 0, 20, 5);
+		sink->bytes[sink->len - 1 - i * 7919 % (sink->len / 2)] ^= 1 << i % 8;
+		if (i % 10 == 9 || i == n - 1)
+			put_aux(f, 0, PID, 0);
+	}
+}
+
 /* A jitdump with n pieces of code, each of which moves. OUT.jit/jit-10.dump, below --symfs. */
 static void write_jitdump(size_t n)
 {
@@ -459,7 +496,8 @@ static const struct kind {
 	{ "ctr", ctr, false },
 	{ "kallsyms", kallsyms, false }, { "forks", forks, true }, { "mappings", mappings, true },
 	{ "threads", threads, true }, { "switches", switches, true }, { "moves", moves, true },
-	{ "symbols", symbols, true },
+	{ "symbols", symbols, true }, { "samples", aux_samples, true },
+	{ "shared", shared, true },
 };
 
 int main(int argc, char **argv)
@@ -484,6 +522,7 @@ int main(int argc, char **argv)
 	out_name = argv[3];
 	session_setup(&state);
 	f = state;
+	f->src_bits = kind->make == shared ? 8 : 0;
 	begin_recording(f, true, true);
 	f->ticks += 100 * n;
 	if (!kind->runs) {

@@ -118,17 +118,36 @@ static void sort_by_start(struct function *functions, size_t n)
 	free(moved);
 }
 
-/* @other is another name of @best, which is found by it; one of the two tables may have it, too. */
+/* By address, and there by name. */
+static int compare_others(const void *a, const void *b)
+{
+	const struct function *x = a, *y = b;
+	int order = compare_starts(a, b);
+
+	if (!order && x->name != y->name)
+		order = strncmp(x->name, y->name, COMPARED_BYTES);
+	return order;
+}
+
+/* @other is another name of @best, which is found by it. */
 static void note_other(struct table *table, const struct function *other,
 		       const struct function *best)
 {
-	if (!strcmp(other->name, best->name))
-		return;
-	for (size_t i = table->n_others; i && table->others[i - 1].start == other->start; i--)
-		if (!strcmp(table->others[i - 1].name, other->name))
-			return;
-	if (!array_grow(&table->others, table->n_others))
+	if (compare_others(other, best) && !array_grow(&table->others, table->n_others))
 		table->others[table->n_others++] = *other;
+}
+
+/* One of the two tables of symbols may have what the other one has, too. */
+static void drop_doubles(struct table *table)
+{
+	size_t n = 0;
+
+	if (table->n_others)
+		qsort(table->others, table->n_others, sizeof(*table->others), compare_others);
+	for (size_t i = 0; i < table->n_others; i++)
+		if (!n || compare_others(&table->others[n - 1], &table->others[i]))
+			table->others[n++] = table->others[i];
+	table->n_others = n;
 }
 
 /* One function for each address, as large as the largest there. Returns how many; @n is not 0. */
@@ -165,6 +184,7 @@ void rvt_table_finish(struct table *table)
 		return;
 	sort_by_start(functions, table->n);
 	table->n = keep_best(table);
+	drop_doubles(table);
 	for (size_t i = 0; i < table->n; i++) {
 		if (functions[i].end != functions[i].start)
 			continue;
