@@ -14,7 +14,7 @@
 
 #define FIRST_LINE "rvtrace fleet 1\n"
 #define LAST_LINE "end\n"
-#define PIECE (64u << 10)	/* of a section that is read */
+#define FIRST_READ (64u << 10)	/* of a section */
 
 static void keep(void *node)
 {
@@ -439,7 +439,7 @@ static int read_bytes(FILE *in, size_t len, char **bytes)
 
 	*bytes = NULL;
 	for (size_t n = 0, more; n < len; n += more) {
-		more = n > PIECE ? n : PIECE;
+		more = n > FIRST_READ ? n : FIRST_READ;
 		more = more < len - n ? more : len - n;
 		if (array_reserve(bytes, &room, n, more))
 			return -ENOMEM;

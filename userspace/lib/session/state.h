@@ -304,8 +304,8 @@ void rvt_hart_end_flow(struct hart_flow *hart);
 /* The buffer's current record, which is @aux, begins. */
 int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux);
 /*
- * The record, the slice, or what ran before an exec, ends: it is noted if something of the record in
- * which the slice begins was taken for that. Whether it was the slice before knows.
+ * The record, the slice, or what ran before an exec, ends: it is noted if something of the record
+ * in which the slice begins was taken for that. Whether it was the slice before knows.
  */
 void rvt_hart_note_exec(const struct hart_flow *hart);
 /* What happened up to @time has. */
