@@ -40,7 +40,7 @@ if perf data convert --help 2>&1 | grep -q to-json; then
 fi
 
 # Debian's perf is built with CTF, others may not be.
-if perf data convert -f -i injected.data --to-ctf ctf >out 2>err || ! grep -qi 'not built\|no conversion support' out err; then
+if perf data convert -f -i injected.data --to-ctf ctf >out 2>err || ! grep -qi 'not built\|not compiled in\|no conversion support' out err; then
 	is "perf data convert --to-ctf" "$samples" \
 		"$(cat out err | sed -n 's/.*(\([0-9]*\) samples).*/\1/p')"
 fi

@@ -138,7 +138,7 @@ perf_reads()
 	mkdir -p "$at" && "$TOP/build/host/rvt-recording" "$at/raw.data" /recording/raw.data.program 0 prog 30000 || return
 	in_root user 'cd /recording
 		perf --version >&2
-		no_ctf="not built\|no conversion support"
+		no_ctf="not built\|not compiled in\|no conversion support"
 		perf rvtrace inject --itrace=b -i raw.data -o branches.data
 		perf rvtrace inject --itrace=i1000g16l8 -i raw.data -o samples.data
 		perf evlist -i raw.data
@@ -172,7 +172,7 @@ perf_reads_lab()
 	mkdir -p "$at" && tar -C "$at" --no-same-owner -xf "$lab_recording" || return
 	in_root user "$apt_get install --no-install-recommends binutils-riscv64-linux-gnu" || return
 	in_root user 'cd /lab
-		no_ctf="not built\|no conversion support"
+		no_ctf="not built\|not compiled in\|no conversion support"
 		perf rvtrace inject --itrace=i1000g16l8 --symfs files -i perf.data -o samples.data 2>samples.told
 		perf rvtrace inject --itrace=bi10us --symfs files -i perf.data -o branches.data 2>branches.told
 		perf report --no-itrace --stdio -i perf.data >out
