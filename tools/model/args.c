@@ -74,7 +74,7 @@ static const struct arg table[] = {
 	ARG("stack-depth", ARG_U32, stack_depth, NULL),
 	ARG("timestamp", ARG_WORD, timestamp, "none delta xor"),
 	ARG("ts-width", ARG_U32, ts_width, NULL),
-	ARG("clock", ARG_WORD, clock, "time insns"),
+	ARG("clock", ARG_WORD, clock, "time insns even"),
 	ARG("zcm", ARG_BOOL, zcm, NULL),
 	ARG("scontext-bits", ARG_U32, scontext_bits, NULL),
 	ARG("hcontext-bits", ARG_U32, hcontext_bits, NULL),

@@ -236,6 +236,8 @@ void encoder_begin(struct component *c)
 {
 	struct encoder *e = c->own;
 
+	e->began = model_time();
+	e->traced_insns = 0;
 	if (e->ntrace)
 		rvt_ntrace_encoder_start(e->ntrace, RVT_NTRACE_SYNC_TRACE_ENABLE);
 	else if (e->etrace)
@@ -253,6 +255,8 @@ void encoder_retire(struct component *c, const struct rvt_retire *run)
 		rvt_etrace_encoder_clocks(e->etrace, run->insns);
 		rvt_etrace_encoder_retire(e->etrace, run);
 	}
+	/* where a jump went is known, and told, only now: that was before this run */
+	e->traced_insns += run->insns;
 }
 
 void encoder_trap(struct component *c, const struct rvt_trap *trap)

@@ -44,7 +44,7 @@
 /* The lab adds this much memory for the registers unless told otherwise. */
 #define MODEL_DEFAULT_EXTRA (16u << 20)
 
-enum model_clock { CLOCK_OF_TIME_CSR, CLOCK_OF_INSNS };
+enum model_clock { CLOCK_OF_TIME_CSR, CLOCK_OF_INSNS, CLOCK_EVEN };
 enum model_topology {
 	TOPOLOGY_DIRECT, TOPOLOGY_FUNNEL, TOPOLOGY_TREE, TOPOLOGY_BOTH, TOPOLOGY_PIB, TOPOLOGY_ATB,
 	TOPOLOGY_K3, TOPOLOGY_K3_ETR,

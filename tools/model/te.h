@@ -48,6 +48,8 @@ struct encoder {
 	struct rvt_ntrace_encoder *ntrace;
 	unsigned int src_bits;
 	struct rvt_etrace_encoder *etrace;
+	/* For CLOCK_EVEN: when its trace last began, and what it has traced since. */
+	uint64_t began, traced_insns;
 	uint64_t drained_insns;			/* the hart's count when the FIFO last drained */
 	uint32_t fifo;				/* bytes in it */
 	struct {

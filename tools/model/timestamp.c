@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Timestamp unit of encoders and funnels (Trace Control Interface 1.0, "Timestamp Unit"). */
 #include <time.h>
-#include "model.h"
+#include "te.h"
+
+#define EVEN_INSNS 10	/* in 100 ns */
 
 #define TS_ACTIVE	(1u << 0)
 #define TS_COUNT	(1u << 1)
@@ -33,9 +35,20 @@ uint64_t model_time(void)
 	return now;
 }
 
+/*
+ * While an encoder traces its time is as even as no emulator's is: each instruction takes as long.
+ * No emulator is as fast, either, so that its time is never ahead of the others'.
+ */
+static uint64_t even_time(const struct encoder *e)
+{
+	return e->began + e->traced_insns / EVEN_INSNS;
+}
+
 /* What the unit counts. Harts have no clock of their own here. */
 static uint64_t source(const struct component *c)
 {
+	if (model.args.clock == CLOCK_EVEN && c->type == PART_ENCODER)
+		return even_time(c->own);
 	if (model.args.clock == CLOCK_OF_INSNS)
 		return c->type == PART_ENCODER ? harts[c->index].insns : 0;
 	return model_time();
