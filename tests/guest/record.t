@@ -54,6 +54,17 @@ guest main testing '' '
 	echo 2 > /proc/sys/kernel/perf_event_paranoid
 	setpriv --reuid 1000 --regid 1000 --clear-groups perf-rvtrace record -a -- ls > /mnt/share/paranoid-2 2>&1 && exit 9
 	setpriv --reuid 1000 --regid 1000 --clear-groups perf-rvtrace record -o user.data -- ls > /mnt/share/user 2>&1 || exit 10
+	# without any other right to lock memory: the larger buffers on both cpus, and for many threads
+	# those that fit
+	for n in 1 2 3; do setpriv --reuid 1000 --regid 1000 --clear-groups sleep 1000 & sleepers=$sleepers,$!; done
+	for sizes in "cpus -p" "threads --per-thread -p"; do
+		setpriv --reuid 1000 --regid 1000 --clear-groups sh -c "ulimit -l 0; exec perf-rvtrace record -o maps.data \
+			-e rvtrace//u ${sizes#* } ${sleepers#,}" 2> /mnt/share/maps & recorder=$!
+		until [ "$(grep -c perf_event /proc/$recorder/maps)" -ge 4 ]; do sleep 0.1; [ -d /proc/$recorder ] || exit 15; done
+		sleep 1; grep perf_event /proc/$recorder/maps > /mnt/share/${sizes%% *}.maps
+		kill -INT $recorder; wait $recorder || exit 16
+	done
+	kill $(echo $sleepers | tr , " ")
 	cp user.data /mnt/share; cd /mnt/share
 	# a recorder that is killed leaves no encoder running: the module can go, the model sees it
 	# off
@@ -66,6 +77,18 @@ check "module not loaded: says so" says "$dir/share/no-module" 'modprobe\|insmod
 check "perf_event_paranoid 3: says which setting" says "$dir/share/paranoid-3" 'perf_event_paranoid'
 check "perf_event_paranoid 2, -a: says which setting" \
 	says "$dir/share/paranoid-2" 'perf_event_paranoid'
+# sizes FILE: those of the mappings that are for trace, in KiB.
+sizes()
+{
+	awk '{ split($1, ends, "-"); n = number(ends[2]) - number(ends[1]); if (n % 8192 == 0) print n / 1024 }
+		function number(text,    i, n) {
+			for (i = 1; i <= length(text); i++)
+				n = n * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+			return n
+		}' "$dir/share/$1.maps" | paste -sd ' '
+}
+is "an ordinary user: 256 KiB for the trace of each cpu" "256 256" "$(sizes cpus)"
+is "an ordinary user: 128 KiB for the trace of each of many threads" "128 128 128" "$(sizes threads)"
 check "stock perf script sees the programs" \
 	says "$dir/share/stock-script" 'PERF_RECORD_COMM exec: sort'
 check "stock perf evlist sees the event" says "$dir/share/stock-evlist" 'rvtrace'

@@ -16,7 +16,8 @@
 #define PRIVILEGED_DATA_BYTES (512u << 10)
 #define PRIVILEGED_AUX_BYTES (4u << 20)
 #define USER_DATA_BYTES (128u << 10)
-#define USER_AUX_BYTES (128u << 10)
+#define USER_AUX_BYTES (256u << 10)
+#define FEW_USER_AUX_BYTES (128u << 10)
 
 /* @tid: or the descriptor of a control group; @leader: of the event's group; -1: none. */
 static int perf_event_open(const struct perf_event_attr *attr, pid_t tid, int cpu, int leader,
@@ -338,6 +339,21 @@ static int prepare_attrs(struct recorder *rec)
 	return record_prepare_extra(rec);
 }
 
+/*
+ * A user may lock kernel.perf_event_mlock_kb for each cpu: with the default of 516 KiB that is
+ * enough for a ring for each, but not for all rings of many threads.
+ */
+static uint64_t user_aux_bytes(const struct recorder *rec)
+{
+	char *kib = read_text("/proc/sys/kernel/perf_event_mlock_kb");
+	uint64_t room = (kib ? strtoull(kib, NULL, 10) << 10 : 0) * rec->n_online_cpus;
+	uint64_t rings = rec->options.per_thread ? rec->n_tids : (size_t)rec->n_online_cpus;
+	uint64_t ring = rec->options.data_bytes + sysconf(_SC_PAGESIZE) + USER_AUX_BYTES;
+
+	free(kib);
+	return rings * ring <= room ? USER_AUX_BYTES : FEW_USER_AUX_BYTES;
+}
+
 int record_open(struct recorder *rec)
 {
 	bool privileged = !geteuid();
@@ -347,7 +363,7 @@ int record_open(struct recorder *rec)
 	if (!rec->options.data_bytes)
 		rec->options.data_bytes = privileged ? PRIVILEGED_DATA_BYTES : USER_DATA_BYTES;
 	if (!rec->options.aux_bytes)
-		rec->options.aux_bytes = privileged ? PRIVILEGED_AUX_BYTES : USER_AUX_BYTES;
+		rec->options.aux_bytes = privileged ? PRIVILEGED_AUX_BYTES : user_aux_bytes(rec);
 	if (!getrlimit(RLIMIT_NOFILE, &files)) {
 		files.rlim_cur = files.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &files);
