@@ -253,7 +253,8 @@ static void test_loss(void **state)
 		free(trace.told);
 	}
 	free(told);
-	assert_true(lost > cases / 10);
+	/* A few cases may have no loss that is counted. */
+	assert_true(cases < 10 || lost > cases / 10);
 	assert_true(known > 100 * cases);
 }
 
