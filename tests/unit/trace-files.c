@@ -458,7 +458,8 @@ static int got_event(void *ctx, const struct rvt_event *event)
 		fputc('\n', output->out);
 		break;
 	case RVT_EVENT_TIME:
-		fprintf(output->out, "time %" PRIu64 "\n", event->time);
+		fprintf(output->out, "time %" PRIu64 "%s\n", event->time,
+			event->held_back ? " held back" : "");
 		break;
 	case RVT_EVENT_LOST:
 		fprintf(output->out, "lost %s\n", reasons[event->reason]);

@@ -379,9 +379,12 @@ static INLINE bool has_time(const struct replay *r)
 static __attribute__((noinline)) bool deliver_time(const struct rvt_ntrace_scanned *m,
 						   struct replay r, struct rvt_memo_cursor *at)
 {
+	const uint64_t rcode = rvt_ntrace_pack(m->bytes[0]) >> (6 + r.d->params.src_bits) & 15;
 	struct rvt_event event = {
 		.type = RVT_EVENT_TIME, .time = r.state.time,
 		.offset = r.d->reader.offset + (m->pos - r.d->reader.pos),
+		.held_back = rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL) &&
+			     rvt_ntrace_holds_back(r.d, rcode),
 	};
 
 	settle(r.s, r);

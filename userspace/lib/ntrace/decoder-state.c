@@ -102,6 +102,8 @@ void rvt_ntrace_emit_time(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 		return;
 	event = (struct rvt_event){
 		.type = RVT_EVENT_TIME, .offset = msg->offset, .time = s->time,
+		.held_back = msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_RESOURCE_FULL &&
+			     rvt_ntrace_holds_back(d, msg->field[RVT_NTRACE_F_RCODE]),
 	};
 	rvt_ntrace_check(d, rvt_flow_event(s->flow, &event));
 }

@@ -132,6 +132,15 @@ struct rvt_ntrace_decoder {
 	bool missed;			/* the next message could have a memo, and has none */
 };
 
+/*
+ * Whether an encoder keeps the HIST of such a ResourceFull until it has the next one, to see if it is
+ * the same (repeated history, 9.3). The time of the message is that of the end of the next one then.
+ */
+static inline bool rvt_ntrace_holds_back(const struct rvt_ntrace_decoder *d, uint64_t rcode)
+{
+	return d->params.options & RVT_OPT_REPEATED_HISTORY && rcode == 1;
+}
+
 /* ---- the state of a source (decoder-state.c) ---- */
 
 /* Keeps what a callback returned; false if decoding must end. */

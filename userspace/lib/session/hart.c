@@ -322,14 +322,23 @@ static void note_time(struct hart_flow *hart)
 		slice->latest = time;
 }
 
+/* The flow of one message is there, which was sent at @now. */
+static int stamp_flow(struct hart_flow *hart, uint64_t now, bool held_back)
+{
+	uint64_t stamp = held_back ? hart->held_stamp : now;
+
+	hart->held_stamp = held_back ? now : 0;
+	return stamp ? rvt_hart_stamp(hart, stamp) : 0;
+}
+
 /*
  * A tick of the counter lasts many nanoseconds: what the kernel logged within it may have happened
  * before the message. Mappings that come too early do no harm, those that are missing do.
  */
-static int hart_time(struct hart_flow *hart, uint64_t ticks)
+static int hart_time(struct hart_flow *hart, const struct rvt_event *event)
 {
 	const struct rvt_record_time_conv *conv = &hart->session->time_conv;
-	uint64_t now, next, until;
+	uint64_t ticks = event->time, now, next, until;
 	int err;
 
 	if (!hart->session->has_time_conv)
@@ -338,7 +347,7 @@ static int hart_time(struct hart_flow *hart, uint64_t ticks)
 	if (hart->buffer->slice && !hart->base.time_exact)
 		hart->buffer->slice->untimed_at_begin |=
 			rvt_hart_executed(hart) != hart->before.insns;
-	err = hart->clock ? rvt_hart_stamp(hart, now) : 0;
+	err = hart->clock ? stamp_flow(hart, now, event->held_back) : 0;
 	if (err)
 		return err;
 	hart->base.time = now;
@@ -630,7 +639,7 @@ static int hart_event(void *ctx, const struct rvt_event *event)
 		note_in_slice(hart, event);
 	switch (event->type) {
 	case RVT_EVENT_TIME:
-		err = hart_time(hart, event->time);
+		err = hart_time(hart, event);
 		break;
 	case RVT_EVENT_CONTEXT:
 		err = hart_context(hart, event);

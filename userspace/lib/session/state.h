@@ -68,6 +68,7 @@ struct hart_flow {
 	struct hart_flow *next;
 	unsigned int atid;	/* of the frames that its trace comes in; 0: not known, or none */
 	bool timed;		/* time stamps are expected */
+	uint64_t held_stamp;	/* of the last message, which was held back; 0: it was not */
 	uint64_t exec_record;	/* when a record ends that is taken for one from before an exec */
 	bool no_code;		/* lost in code that cannot be read */
 	bool start_held;	/* .start waits for what follows it */
