@@ -133,8 +133,9 @@ struct rvt_ntrace_decoder {
 };
 
 /*
- * Whether an encoder keeps the HIST of such a ResourceFull until it has the next one, to see if it is
- * the same (repeated history, 9.3). The time of the message is that of the end of the next one then.
+ * Whether an encoder keeps the HIST of such a ResourceFull until it has the next one, to see if it
+ * is the same (repeated history, 9.3). The time of the message is that of the end of the next one
+ * then.
  */
 static inline bool rvt_ntrace_holds_back(const struct rvt_ntrace_decoder *d, uint64_t rcode)
 {
