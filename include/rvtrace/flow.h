@@ -144,8 +144,8 @@ struct rvt_event {
 	enum rvt_mark mark;	/* MARK */
 	bool has_value;		/* of a MARK: .value */
 	bool own_pc;		/* .pc is what the message says, not where the flow is */
-	bool held_back;		/* TIME: when the next message's flow had run, too (N-Trace 9.3) */
 	uint8_t value_bytes;	/* USER: 1, 2, 4, 8; 0: not known */
+	bool held_back;		/* TIME: when the next message's flow had run, too (N-Trace 9.3) */
 	uint64_t tag, value;
 	const struct rvt_access *access; /* ACCESS; valid during the call */
 };

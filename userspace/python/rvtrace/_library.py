@@ -40,8 +40,8 @@ class event(Structure):
                 ("target", c_uint64), ("interrupt", c_bool), ("cause_valid", c_bool),
                 ("cause", c_uint64), ("tval", c_uint64), ("time", c_uint64), ("context", context),
                 ("detail", c_char_p), ("mark", c_int), ("has_value", c_bool), ("own_pc", c_bool),
-                ("value_bytes", c_uint8), ("tag", c_uint64), ("value", c_uint64),
-                ("access", c_void_p)]
+                ("value_bytes", c_uint8), ("held_back", c_bool), ("tag", c_uint64),
+                ("value", c_uint64), ("access", c_void_p)]
 
 
 EVENT_LOST = 5
