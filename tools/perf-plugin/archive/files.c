@@ -62,11 +62,11 @@ static int put_bytes(int fd, int from, uint64_t size, const char *name)
 			memset(part, 0, sizeof(part));
 			for (; left && !err; left -= want) {
 				want = left < sizeof(part) ? left : sizeof(part);
-				err = tar_write(fd, part, want);
+				err = rvt_file_write(fd, part, want);
 			}
 			break;
 		}
-		err = tar_write(fd, part, n);
+		err = rvt_file_write(fd, part, n);
 		left -= n;
 	}
 	return err ? err : tar_pad(fd, size);

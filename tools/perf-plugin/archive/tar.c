@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "archive/tar.h"
+#include "file/file.h"
 
 #define BLOCK 512
 
@@ -15,33 +15,18 @@ struct tar_block {
 
 _Static_assert(sizeof(struct tar_block) == BLOCK, "a block of tar has 512 bytes");
 
-int tar_write(int fd, const void *bytes, size_t len)
-{
-	for (const char *pos = bytes; len; ) {
-		ssize_t n = write(fd, pos, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		pos += n;
-		len -= n;
-	}
-	return 0;
-}
-
 int tar_pad(int fd, uint64_t size)
 {
 	static const char zeros[BLOCK];
 
-	return tar_write(fd, zeros, -size % BLOCK);
+	return rvt_file_write(fd, zeros, -size % BLOCK);
 }
 
 int tar_end(int fd)
 {
 	static const char zeros[2 * BLOCK];
 
-	return tar_write(fd, zeros, sizeof(zeros));
+	return rvt_file_write(fd, zeros, sizeof(zeros));
 }
 
 /* The last octal digits of @value, with a zero behind. */
@@ -68,7 +53,7 @@ static int write_block(int fd, char type, const char *name, const struct stat *s
 	for (size_t i = 0; i < sizeof(block); i++)
 		sum += bytes[i];
 	put_octal(block.sum, sizeof(block.sum) - 1, sum);
-	return tar_write(fd, &block, sizeof(block));
+	return rvt_file_write(fd, &block, sizeof(block));
 }
 
 /* "LEN KEY=VALUE\n", where LEN counts itself. Returns its length; with NULL nothing is written. */
@@ -102,7 +87,7 @@ int tar_header(int fd, const char *name, const struct stat *st)
 	extended.st_size = len;
 	err = write_block(fd, 'x', "extended", &extended);
 	if (!err)
-		err = tar_write(fd, text, len);
+		err = rvt_file_write(fd, text, len);
 	free(text);
 	if (!err)
 		err = tar_pad(fd, len);

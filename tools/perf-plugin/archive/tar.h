@@ -16,7 +16,4 @@ int tar_header(int fd, const char *name, const struct stat *st);
 int tar_pad(int fd, uint64_t size);
 int tar_end(int fd);
 
-/* All of @bytes to @fd. 0 or -errno. */
-int tar_write(int fd, const void *bytes, size_t len);
-
 #endif

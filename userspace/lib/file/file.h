@@ -18,6 +18,9 @@
  */
 int rvt_file_open(const char *path, int flags, struct stat *st);
 
+/* Writes all of @bytes to @fd. 0 or -errno. */
+int rvt_file_write(int fd, const void *bytes, size_t len);
+
 /*
  * What @path, which may begin with a slash, is inside the directory @root, as after chroot(): links
  * and ".." do not lead out of it. *@found is malloc'd: where to open it. 0 or -errno.

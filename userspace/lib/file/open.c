@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Opens regular files, and finds files in the root of another system. */
+/* Opens regular files, writes to files, and finds files in the root of another system. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -105,4 +105,19 @@ int rvt_file_find(const char *root, const char *path, char **found)
 	close(dir);
 	free(plain);
 	return err;
+}
+
+int rvt_file_write(int fd, const void *bytes, size_t len)
+{
+	for (const uint8_t *pos = bytes; len; ) {
+		ssize_t n = write(fd, pos, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		pos += n;
+		len -= n;
+	}
+	return 0;
 }

@@ -7,22 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <rvtrace/perfdata.h>
+#include "file/file.h"
 #include "reader.h"
-
-static int write_all(int fd, const void *bytes, size_t len)
-{
-	for (const uint8_t *pos = bytes; len; ) {
-		ssize_t n = write(fd, pos, len);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		pos += n;
-		len -= n;
-	}
-	return 0;
-}
 
 /* All code, packed; *@blob is NULL when there is none. */
 static int pack_code(struct rvt_perfdata *file, void **blob, size_t *len)
@@ -77,18 +63,18 @@ static int write_rest(const struct rvt_perfdata *file, int fd, const void *code,
 		{ RVT_FEAT_RVTRACE_KALLSYMS, { file->size + code_len, symbols_len } },
 	} };
 	struct perfdata_header header = file->header;
-	int err = write_all(fd, code, code_len);
+	int err = rvt_file_write(fd, code, code_len);
 
 	if (!err)
-		err = write_all(fd, symbols, symbols_len);
+		err = rvt_file_write(fd, symbols, symbols_len);
 	if (!err)
-		err = write_all(fd, &table, sizeof(table));
+		err = rvt_file_write(fd, &table, sizeof(table));
 	header.event_types = (struct perfdata_section){ file->size + code_len + symbols_len,
 							sizeof(table) };
 	if (!err && lseek(fd, -(off_t)(header.event_types.offset + sizeof(table)), SEEK_CUR) < 0)
 		err = -errno;
 	if (!err)
-		err = write_all(fd, &header, sizeof(header));
+		err = rvt_file_write(fd, &header, sizeof(header));
 	if (!err && lseek(fd, 0, SEEK_END) < 0)
 		err = -errno;
 	return err;
@@ -103,7 +89,7 @@ int rvt_perfdata_archive(struct rvt_perfdata *file, int fd)
 	if (!err)
 		err = pack_symbols(file, &symbols, &symbols_len);
 	if (!err)
-		err = write_all(fd, file->bytes, file->size);
+		err = rvt_file_write(fd, file->bytes, file->size);
 	/* of one without references nothing is missing */
 	if (!err && file->features[RVT_FEAT_RVTRACE_SHARED].size)
 		err = write_rest(file, fd, code, code_len, symbols, symbols_len);
