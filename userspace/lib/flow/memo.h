@@ -274,7 +274,7 @@ static inline void rvt_memos_fetch_predicted(struct rvt_memos *memos, uint32_t s
 }
 
 /* As rvt_memos_find() and rvt_memos_find_other(); what is found is noted for @slot. */
-struct rvt_memo *rvt_memos_take_missed(struct rvt_flow *flow, struct rvt_memo_key key,
+struct rvt_memo *rvt_memos_take_missed(struct rvt_flow *flow, const struct rvt_memo_key *key,
 				       uint64_t hash, uint32_t slot);
 struct rvt_memo *rvt_memos_take_other(struct rvt_flow *flow, const struct rvt_memo *tried,
 				      uint64_t hash, uint32_t slot);
@@ -296,7 +296,7 @@ static inline struct rvt_memo *rvt_memos_take(struct rvt_flow *flow, const struc
 		return (effects ? rvt_memos_apply_all(flow, s) : rvt_memos_apply_delta(flow, s)) ?
 		       s : rvt_memos_take_other(flow, s, hash, slot);
 	/* One by one: so the caller's key need not be in memory before. */
-	return rvt_memos_take_missed(flow, (struct rvt_memo_key){
+	return rvt_memos_take_missed(flow, &(const struct rvt_memo_key){
 		{ key->bytes[0], key->bytes[1] }, key->pc, key->address, key->state,
 		key->mapping_id,
 	}, hash, slot);

@@ -245,10 +245,10 @@ struct rvt_memo *rvt_memos_take_other(struct rvt_flow *flow, const struct rvt_me
 	return train_predictor(flow->base.memos, rvt_memos_find_other(flow, tried), hash, slot);
 }
 
-struct rvt_memo *rvt_memos_take_missed(struct rvt_flow *flow, struct rvt_memo_key key,
+struct rvt_memo *rvt_memos_take_missed(struct rvt_flow *flow, const struct rvt_memo_key *key,
 				       uint64_t hash, uint32_t slot)
 {
-	return train_predictor(flow->base.memos, find(flow, &key, hash), hash, slot);
+	return train_predictor(flow->base.memos, find(flow, key, hash), hash, slot);
 }
 
 /* That of the memo that is to be made of @key here. */
