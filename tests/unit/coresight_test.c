@@ -310,8 +310,8 @@ static void k3_guide(void **state)
 		0x10, 0x14, 0x00, 0x70, 0x09, 0x78, 0x05, 0x03,
 	};
 	static const char *const expected[] = {
-		"ProgTraceSync atid=0x12 SRC=5 SYNC=5(trace enable) I-CNT=0 "
-		"F-ADDR=0x7fffffffc05b1f1a", "address=0xffffffff80b63e34", "time=13685094512",
+		("ProgTraceSync atid=0x12 SRC=5 SYNC=5(trace enable) I-CNT=0 "
+		 "F-ADDR=0x7fffffffc05b1f1a"), "address=0xffffffff80b63e34", "time=13685094512",
 		"Ownership atid=0x12 SRC=5", "FORMAT=3 PRV=1 V=0 hcontext=0x0",
 		"Ownership atid=0x12 SRC=5", "FORMAT=2 PRV=1 V=0 scontext=0x6b5",
 		"time=13685094512",

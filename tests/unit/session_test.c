@@ -191,8 +191,10 @@ static void live_memory(struct fixture *f, void (*round)(struct fixture *f, int 
 	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
 	f->writer = NULL;
 	close(mkstemp(head));
-	if (rvt_perfdata_open(f->data, &file, &error) ||
-	    (write_head(file, head), rvt_session_open(head, &options, &session, &error)))
+	if (rvt_perfdata_open(f->data, &file, &error))
+		fail_msg("%s", error);
+	write_head(file, head);
+	if (rvt_session_open(head, &options, &session, &error))
 		fail_msg("%s", error);
 	assert_int_equal(rvt_session_begin(session, &sink), 0);
 	pos = feed_from(session, file, 0, tenth);
