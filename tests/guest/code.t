@@ -34,6 +34,7 @@ guest main testing '' '
 		fenced memfd loaded deleted patched forked huge 2> messages || exit 2
 	perf-rvtrace record --copy-code=never -o never.data -e rvtrace//u -- made-code ./plugin.so toggled || exit 3
 	mkdir /tmp/huge && echo 4 > /proc/sys/vm/nr_hugepages && mount -t hugetlbfs none /tmp/huge || exit 5
+	perf-rvtrace record -o replaced.data -e rvtrace//u -- made-code ./plugin.so replaced || exit 10
 	perf-rvtrace record -o pages.data -e rvtrace//u -- made-code ./plugin.so hugetlb hugefile || exit 6
 	perf-rvtrace record -m 4M, -o large.data -e rvtrace//u -- made-code ./plugin.so retext 2> large || exit 7
 	sysctl -q -w net.core.bpf_jit_enable=1
@@ -60,6 +61,8 @@ fi
 check "that it is copied is said" grep -q 'in no file is copied by BPF programs' "$dir/share/messages"
 decoded all
 check "with copies all was decoded, and is what was executed" all_of all 150000
+decoded replaced
+check "what a program leaves behind that becomes another one" all_of replaced 10000
 decoded pages
 check "memory of the pool of huge pages, and files there" all_of pages 10000
 decoded text

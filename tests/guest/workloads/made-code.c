@@ -10,6 +10,8 @@
  *	deleted		a copy of PLUGIN, whose file is gone before its function is called
  *	patched		a function of this program, which writes its own text
  *	forked		a child runs what its parent has made
+ *	replaced	this program becomes itself anew, with the way toggled, while a file in
+ *			memory is mapped; so does a child, which runs that before
  *	huge		anonymous memory of 2 MiB in huge pages
  *	retext		2 MiB of this program's text, which go into huge pages where they are
  *	hugetlb		memory of the pool of huge pages, without a file
@@ -242,6 +244,36 @@ static void forked(void)
 	run(p);
 }
 
+static void replace(void)
+{
+	execl("/proc/self/exe", "made-code", plugin_path, "toggled", NULL);
+	perror("execl");
+	_exit(1);
+}
+
+static void replaced(void)
+{
+	int fd = memory_file();
+	uint32_t code[32];
+	pid_t child;
+	char *p;
+
+	write_code(code, 19);
+	if (pwrite(fd, code, sizeof(code), 1024) != sizeof(code) || ftruncate(fd, 8192))
+		exit(1);
+	p = map(PROT_READ | PROT_EXEC, MAP_PRIVATE, fd);
+	fence();
+	run(p + 1024);
+	child = fork();
+	if (!child) {
+		run(p + 1024);
+		replace();
+	}
+	waitpid(child, NULL, 0);
+	run(p + 1024);
+	replace();
+}
+
 static void huge(void)
 {
 	char *p = mmap(NULL, 2 * HUGE_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
@@ -338,7 +370,8 @@ static const struct {
 } ways[] = {
 	{ "toggled", toggled }, { "flushed", flushed }, { "fenced", fenced }, { "memfd", memfd },
 	{ "loaded", loaded }, { "deleted", deleted }, { "patched", patched }, { "forked", forked },
-	{ "huge", huge }, { "retext", retext }, { "hugetlb", hugetlb }, { "hugefile", hugefile },
+	{ "replaced", replaced }, { "huge", huge }, { "retext", retext }, { "hugetlb", hugetlb },
+	{ "hugefile", hugefile },
 };
 
 int main(int argc, char **argv)

@@ -19,8 +19,8 @@
 /* KERNEL_STRUCT of *.bpf.c; tests/bpf-types.t compares. */
 static const char *const wanted[] = {
 	"bpf_binary_header", "bpf_iter__ksym", "bpf_iter__task", "bpf_iter__task_vma",
-	"bpf_iter_meta", "bpf_ksym", "file", "inode", "jump_entry", "kallsym_iter", "mod_kallsyms",
-	"module", "module_memory", "path", "pt_regs", "signal_struct", "super_block",
+	"bpf_iter_meta", "bpf_ksym", "file", "inode", "jump_entry", "kallsym_iter", "mm_struct",
+	"mod_kallsyms", "module", "module_memory", "path", "pt_regs", "signal_struct", "super_block",
 	"task_struct", "thread_info", "vm_area_struct", "vm_special_mapping",
 };
 

@@ -17,21 +17,26 @@
 #define MAX_PAGES_COMPILED 1024
 #define MAX_PAGES 32		/* in a loop that the kernel unrolls to check it */
 #define MAX_AREAS 4		/* writable and executable, of one process; a power of two */
+#define MAX_FILES 16		/* mapped executable, of one process; a power of two */
+#define MAX_RANGES (MAX_AREAS + MAX_FILES)
 #define PAGE 4096ull
 #define STACK_ALIGN 16ull
 
 #define VM_WRITE 2
 #define VM_EXEC 4
+#define VM_SHARED 8
 #define VM_HUGETLB 0x400000
 
 #define NR_MPROTECT 226
 #define NR_PKEY_MPROTECT 288
 
-struct mm_struct;
-
 struct atomic {
 	int counter;
 };
+
+struct mm_struct {
+	struct atomic mm_users;
+} KERNEL_STRUCT;
 
 struct signal_struct {
 	struct atomic live;
@@ -129,6 +134,31 @@ struct {
 	__type(value, struct areas);
 } writable SEC(".maps");
 
+/*
+ * Files mapped executable, by process; the newest. Whether one has a name is seen at the end. Shared
+ * mappings are not among them: a compiler's are large, and its children run none of that.
+ */
+struct files {
+	__u64 start[MAX_FILES], end[MAX_FILES];
+	struct inode *inode[MAX_FILES];		/* NULL: of the file system for huge pages */
+	__u32 n;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, int);
+	__type(value, struct files);
+} mapped SEC(".maps");
+
+/* All zero: too large for a program's stack. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct files);
+} no_files SEC(".maps");
+
 static __always_inline struct user_code_budget *get_budget(void)
 {
 	__u32 zero = 0;
@@ -195,7 +225,7 @@ static __u64 put_page(struct pt_regs *ctx, struct room *room, struct user_code_b
 struct job {
 	__u32 kind, flags;
 	__u32 n, at;		/* .at: the one at hand */
-	__u64 addr[MAX_AREAS], end[MAX_AREAS];
+	__u64 addr[MAX_RANGES], end[MAX_RANGES];
 };
 
 struct {
@@ -251,7 +281,7 @@ static long copy_next(__u32 i, struct copying *c)
 	__u64 addr, len;
 
 	(void)i;
-	if (at >= job->n || at >= MAX_AREAS)
+	if (at >= job->n || at >= MAX_RANGES)
 		return 1;
 	addr = job->addr[at];
 	if (addr >= job->end[at]) {
@@ -291,7 +321,7 @@ int copy_ranges(struct pt_regs *ctx)
 		for (__u32 i = 0; i < MAX_PAGES && !copy_next(i, &c); i++)
 			;
 	at = c.job->at;
-	if (at < c.job->n && at < MAX_AREAS && c.job->addr[at] < c.job->end[at])
+	if (at < c.job->n && at < MAX_RANGES && c.job->addr[at] < c.job->end[at])
 		b->refused |= USER_CODE_LARGE;
 	return 0;
 }
@@ -321,6 +351,33 @@ static __always_inline int is_nameless(struct vm_area_struct *vma, struct file *
 {
 	return BPF_CORE_READ(vma, vm_flags) & VM_HUGETLB ||
 	       !BPF_CORE_READ(file, f_inode, i_nlink);
+}
+
+static __always_inline struct files *get_files(int pid)
+{
+	struct files *files = bpf_map_lookup_elem(&mapped, &pid);
+	__u32 zero = 0;
+
+	if (files)
+		return files;
+	files = bpf_map_lookup_elem(&no_files, &zero);
+	if (files)
+		bpf_map_update_elem(&mapped, &pid, files, 0);
+	return bpf_map_lookup_elem(&mapped, &pid);
+}
+
+static __always_inline void keep_file(struct vm_area_struct *vma, struct file *file)
+{
+	struct files *files = get_files(bpf_get_current_pid_tgid() >> 32);
+	__u32 n;
+
+	if (!files)
+		return;
+	n = files->n++ & (MAX_FILES - 1);
+	files->start[n] = BPF_CORE_READ(vma, vm_start);
+	files->end[n] = BPF_CORE_READ(vma, vm_end);
+	files->inode[n] = BPF_CORE_READ(vma, vm_flags) & VM_HUGETLB ?
+			  NULL : BPF_CORE_READ(file, f_inode);
 }
 
 /* ---- mapped executable ---- */
@@ -373,6 +430,8 @@ int maps(struct pt_regs *ctx)
 	if (!(flags & VM_EXEC) || !is_wanted(CURRENT(ctx)) ||
 	    (!file && BPF_CORE_READ(vma, vm_ops)))
 		return 0;
+	if (file && !(flags & VM_SHARED))
+		keep_file(vma, file);
 	if (!file && flags & VM_WRITE)
 		keep_writable(start, end);
 	/* of what was never written there are no pages yet, or they are those of the file */
@@ -398,7 +457,10 @@ int flushes(struct pt_regs *ctx)
 
 /* ---- the end ---- */
 
-/* A program's last breath, too: its memory is gone when no thread has it any more. */
+/*
+ * By the program, or when nobody has its memory any more. In the last case this is not the program
+ * if somebody else had it, too.
+ */
 SEC("kprobe/uprobe_munmap")
 int unmaps(struct pt_regs *ctx)
 {
@@ -415,38 +477,91 @@ int unmaps(struct pt_regs *ctx)
 	return 0;
 }
 
-static __always_inline void copy_writable(struct pt_regs *ctx)
+static __always_inline __u32 add_writable(struct job *job, int pid)
 {
-	int pid = bpf_get_current_pid_tgid() >> 32;
 	struct areas *areas = bpf_map_lookup_elem(&writable, &pid);
-	struct job *job = get_job();
 
-	if (!areas || !job)
-		return;
-	job->kind = RVT_USER_CODE_STAYED;
-	job->flags = 0;
-	job->n = MAX_AREAS;
-	job->at = 0;
+	if (!areas)
+		return 0;
 	for (__u32 i = 0; i < MAX_AREAS; i++) {
 		job->addr[i] = areas->start[i];
 		job->end[i] = areas->end[i];
 	}
 	bpf_map_delete_elem(&writable, &pid);
+	return MAX_AREAS;
+}
+
+/* Behind the @n there are. */
+static __always_inline __u32 add_nameless(struct job *job, __u32 n, int pid)
+{
+	struct files *files = bpf_map_lookup_elem(&mapped, &pid);
+
+	if (!files)
+		return n;
+	for (__u32 i = 0; i < MAX_FILES; i++) {
+		struct inode *inode = files->inode[i];
+
+		if (n >= MAX_RANGES)
+			break;
+		if (!files->end[i] || (inode && BPF_CORE_READ(inode, i_nlink)))
+			continue;
+		job->addr[n] = files->start[i];
+		job->end[n++] = files->end[i];
+	}
+	return n;
+}
+
+/* Of a program that ends, with @nameless files or without. */
+static __always_inline void copy_rest(struct pt_regs *ctx, int nameless)
+{
+	int pid = bpf_get_current_pid_tgid() >> 32;
+	struct job *job = get_job();
+	__u32 n;
+
+	if (!job || !is_wanted(CURRENT(ctx)))
+		return;
+	n = add_writable(job, pid);
+	if (nameless)
+		n = add_nameless(job, n, pid);
+	bpf_map_delete_elem(&mapped, &pid);
+	if (!n)
+		return;
+	job->kind = RVT_USER_CODE_STAYED;
+	job->flags = 0;
+	job->n = n;
+	job->at = 0;
 	bpf_tail_call(ctx, &copiers, 0);
 }
 
+/* Of the last thread. If nobody else has its memory, unmaps() comes next. */
 SEC("kprobe/exit_mm_release")
 int exits(struct pt_regs *ctx)
 {
+	struct mm_struct *mm = (void *)ctx->a1;
+
 	if (BPF_CORE_READ(CURRENT(ctx), signal, live.counter) <= 0)
-		copy_writable(ctx);
+		copy_rest(ctx, BPF_CORE_READ(mm, mm_users.counter) > 1);
 	return 0;
 }
 
+/* The memory of the program before goes when the new one has its own: unmaps() cannot read it. */
 SEC("kprobe/exec_mm_release")
 int execs(struct pt_regs *ctx)
 {
-	copy_writable(ctx);
+	copy_rest(ctx, 1);
+	return 0;
+}
+
+/* A child has the files of its parent, and no probe tells of it. */
+SEC("raw_tp/sched_process_fork")
+int forks(__u64 *ctx)
+{
+	const struct task_struct *parent = (void *)ctx[0], *child = (void *)ctx[1];
+	int from = BPF_CORE_READ(parent, tgid), to = BPF_CORE_READ(child, tgid);
+	struct files *files = bpf_map_lookup_elem(&mapped, &from);
+
+	if (files && from != to)
+		bpf_map_update_elem(&mapped, &to, files, 0);
 	return 0;
 }
 
