@@ -20,8 +20,8 @@
 static const char *const wanted[] = {
 	"bpf_binary_header", "bpf_iter__ksym", "bpf_iter__task", "bpf_iter__task_vma",
 	"bpf_iter_meta", "bpf_ksym", "file", "inode", "jump_entry", "kallsym_iter", "mm_struct",
-	"mod_kallsyms", "module", "module_memory", "path", "pt_regs", "signal_struct", "super_block",
-	"task_struct", "thread_info", "vm_area_struct", "vm_special_mapping",
+	"mod_kallsyms", "module", "module_memory", "path", "pt_regs", "signal_struct",
+	"super_block", "task_struct", "thread_info", "vm_area_struct", "vm_special_mapping",
 };
 
 #define N_WANTED (sizeof(wanted) / sizeof(*wanted))

@@ -135,8 +135,8 @@ struct {
 } writable SEC(".maps");
 
 /*
- * Files mapped executable, by process; the newest. Whether one has a name is seen at the end. Shared
- * mappings are not among them: a compiler's are large, and its children run none of that.
+ * Files mapped executable, by process; the newest. Whether one has a name is seen at the end.
+ * Shared mappings are not among them: a compiler's are large, and its children run none of that.
  */
 struct files {
 	__u64 start[MAX_FILES], end[MAX_FILES];
