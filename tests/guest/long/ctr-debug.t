@@ -11,6 +11,9 @@ check "the driver is built for it" make -s -C "$TOP" build/driver/debug/rvtrace.
 check "cross-compile the workload" workload transfers -static
 check "cross-compile the deep stack" workload deep -static
 
+check "the selftest compiles for the guest" make -s -C "$TOP" selftests
+cp "$TOP/build/selftests/ctr" "$guest_bin/selftest-ctr"
+
 GUEST_TIMEOUT=900
 layout 1.0
 ctr_guest silent debug '' '
@@ -26,8 +29,10 @@ ctr_guest silent debug '' '
 	done
 	wait $job || exit 12
 	perf-rvtrace record -q -a -o all.data -e riscv_ctr// -c 10000000 -- \
-		transfers 200 > all.out 2>&1 || exit 13'
+		transfers 200 > all.out 2>&1 || exit 13
+	selftest-ctr > ctr.tap 2>&1'
 ok $? "tasks, moves, hotplug, all tasks: the kernel does not complain"
+check "the selftest passes: defect 7 is gone, lockdep says nothing" tap_passed "$dir/share/ctr.tap"
 check "the samples equal what was executed" equals user 1
 
 [ "$test_failed" -ne 0 ] || rm -rf "$TOP/build/guest/$test_name"-*/log
