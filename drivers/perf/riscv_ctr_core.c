@@ -15,6 +15,8 @@
 #include <linux/bitfield.h>
 #include <linux/binfmts.h>
 #include <linux/cpuhotplug.h>
+#include <linux/err.h>
+#include <linux/limits.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/of.h>
@@ -649,6 +651,33 @@ static const struct riscv_ctr_backend *riscv_ctr_choose(void)
 
 /* ------------------------------------------------------------------ module */
 
+/*
+ * Does the kernel's own PMU of the harts take samples with branch stacks? Then the records are its.
+ * Nothing but an event tells: where the PMU has none, it refuses such an event.
+ */
+static bool __init riscv_ctr_is_taken(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_HARDWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_HW_CPU_CYCLES,
+		.sample_period = LONG_MAX,
+		.sample_type = PERF_SAMPLE_BRANCH_STACK,
+		.branch_sample_type = PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY,
+		.disabled = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+	};
+	struct perf_event *event;
+
+	event = perf_event_create_kernel_counter(&attr, cpumask_first(cpu_online_mask), NULL, NULL,
+						 NULL);
+	if (IS_ERR(event))
+		return false;
+	perf_event_release_kernel(event);
+	return true;
+}
+
 static int __init riscv_ctr_discover(void)
 {
 	int cpu;
@@ -710,6 +739,10 @@ static int __init riscv_ctr_init(void)
 	if (!riscv_ctr)
 		return -ENODEV;
 	riscv_ctr_is_draft = riscv_ctr == &riscv_ctr_draft;
+	if (riscv_ctr_is_taken()) {
+		pr_info("the kernel's own PMU has branch stacks (perf record -b): it keeps the Control Transfer Records\n");
+		return -ENODEV;
+	}
 	ret = riscv_ctr_discover();
 	if (ret)
 		return ret;

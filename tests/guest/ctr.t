@@ -29,6 +29,37 @@ check "1.0: stock perf script prints the branch stacks" \
 check "1.0: while a task of an ordinary user sleeps its trigger does not load the harts" \
 	awk '{ print; exit !($1 > 0 && $1 < 10000) }' "$dir/share/asleep"
 
+# ---- triggers, and a kernel that has branch stacks itself ----
+
+# stacks_module KERNEL: a module with which the kernel's own PMU takes branch stacks
+stacks_module()
+{
+	local work=$TOP/build/guest/module-$test_name-$1
+
+	rm -rf "$work"
+	mkdir -p "$work"
+	cp "$TOP"/tests/guest/module-ctr/* "$work"
+	"$LAB" kmake --kernel "$1" "$work" modules >"$work/log" 2>&1 || { cat "$work/log"; return 1; }
+	cp "$work/rvt_ctr_stacks.ko" "$guest_bin"
+}
+
+check "the selftest compiles for the guest" make -s -C "$TOP" selftests
+cp "$TOP/build/selftests/ctr" "$guest_bin/selftest-ctr"
+for kernel in stable testing; do
+	check "$kernel: the module with branch stacks is built" stacks_module $kernel
+	# shellcheck disable=SC2016 # for the guest
+	ctr_guest triggers-$kernel $kernel '' '
+		selftest-ctr > ctr.tap 2>&1
+		rmmod riscv_ctr && insmod rvt_ctr_stacks.ko || exit 7
+		! insmod riscv_ctr.ko 2> /dev/null || exit 8
+		[ ! -e '$ctr_sysfs' ] || exit 9
+		dmesg | grep -c "own PMU has branch stacks.*keeps the Control Transfer Records" > said
+		rmmod rvt_ctr_stacks && insmod riscv_ctr.ko || exit 10'
+	ok $? "$kernel: a kernel with branch stacks keeps the records to itself, another does not"
+	check "$kernel: the selftest passes" tap_passed "$dir/share/ctr.tap"
+	is "$kernel: the driver says once that the kernel has branch stacks" 1 "$(cat "$dir/share/said")"
+done
+
 layout draft
 ctr_guest short stable overflow=100000 '
 	rounds=6000 rec cycles riscv_ctr/trigger=1/ -c 100000

@@ -99,7 +99,8 @@ void record_explain_missing_ctr(void)
 		return;
 	cmd_error(0, "there is no PMU '" RECORD_CTR_PMU "': load its driver (modprobe riscv_ctr). "
 		  "If it does not load,\n  the kernel log says why: the harts need Ssctr in the "
-		  "devicetree, and firmware that lets the kernel use it");
+		  "devicetree, and firmware that lets the kernel use it.\n  A kernel whose own "
+		  "PMU has branch stacks keeps them for that: perf record -b");
 }
 
 /* Whether the property of a cpu node has the word "ssctr", with a version or without. */
