@@ -82,19 +82,29 @@ selftests()
 	check "$name: no rule of the control interface was broken" no_violations
 }
 
+# helper_modules KERNEL NAME...: the guest gets these modules of tests/guest/module.
+helper_modules()
+{
+	local kernel=$1 work=$TOP/build/guest/module-$test_name-$1 name
+
+	shift
+	rm -rf "$work"
+	mkdir -p "$work" "$guest_bin"
+	cp "$TOP"/tests/guest/module/* "$work"
+	"$LAB" kmake --kernel "$kernel" "$work" modules || return
+	for name; do
+		cp "$work/$name.ko" "$guest_bin" || return
+	done
+}
+
 # removals NAME KERNEL MODEL-ARGS COMPONENT...: each is unbound while all harts are recorded, and bound
 # again, three times; the recording goes on as far as it can, and the next one equals the truth.
 removals()
 {
-	local name=$1 kernel=$2 args=$3 work
+	local name=$1 kernel=$2 args=$3
 	shift 3
 
-	work=$TOP/build/guest/module-$test_name-$kernel
-	rm -rf "$work"
-	mkdir -p "$work" "$guest_bin"
-	cp "$TOP"/tests/guest/module/* "$work"
-	check "$name: the module that unbinds is built" "$LAB" kmake --kernel "$kernel" "$work" modules
-	cp "$work/rvt_unbind.ko" "$guest_bin"
+	check "$name: the module that unbinds is built" helper_modules "$kernel" rvt_unbind
 	# shellcheck disable=SC2016 # for the guest
 	guest "$name" "$kernel" "$args" '
 		insmod rvtrace.ko && insmod rvt_unbind.ko || exit 1

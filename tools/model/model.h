@@ -63,6 +63,7 @@ struct model_args {
 	uint32_t late_reads;		/* answers come after so many reads, instead of in time */
 	uint32_t wp_lag;		/* bytes that a running sink's WP may be behind */
 	bool holes;			/* registers that are not there must not be accessed */
+	bool power;			/* components are off until the guest switches them on */
 	uint32_t registers;		/* enum model_registers */
 	uint32_t version, protocol_version;
 	uint32_t modes, sync_modes, formats;	/* bit per supported value */
@@ -332,6 +333,7 @@ extern struct model {
 	struct model_args args;
 	pthread_mutex_t lock;
 	uint8_t *ram;			/* guest memory from args.ram_base */
+	bool off;			/* the components have no power */
 	struct rvt_params etrace;	/* what an E-Trace encoder of this hardware is like */
 	struct qemu_plugin_scoreboard *cursors;
 } model;

@@ -19,6 +19,8 @@
 #include "model.h"
 
 #define MAX_VIOLATIONS 1000
+/* With power=on: a register that switches the power of all components; dtb-hook has the number. */
+#define POWER_SWITCH 0x2f000u
 
 struct component parts[MODEL_MAX_PARTS];
 unsigned int n_parts;
@@ -404,11 +406,39 @@ static struct component *find_part(uint64_t offset)
 	return NULL;
 }
 
+/* All that it held is gone, and it is in reset when its power is back. */
+static void lose_power(struct component *c)
+{
+	/* What CoreSight loses is not modelled. */
+	if (c->ops->foreign_write)
+		return;
+	part_show(c);
+	if (c->enabled) {
+		violation(c, "lost its power while enabled");
+		c->enabled = false;
+		if (c->ops->disable)
+			c->ops->disable(c);
+	}
+	c->n_pending = 0;
+	c->shown = CTL_EMPTY;
+	memset(c->reg, 0, sizeof(c->reg));
+	show_junk(c);
+}
+
+static void switch_power(bool on)
+{
+	for (unsigned int i = 0; i < n_parts && !on && !model.off; i++)
+		lose_power(&parts[i]);
+	model.off = !on;
+}
+
 static void guest_wrote(uint64_t where, uint32_t value)
 {
 	struct component *c = find_part(where);
 	uint32_t offset = (uint32_t)where % MODEL_PAGE;
 
+	if (model.args.power && where == POWER_SWITCH)
+		switch_power(value & 1);
 	if (!c)
 		return;
 	if (c->ops->foreign_write) {
@@ -436,6 +466,13 @@ static int64_t window_offset(qemu_plugin_meminfo_t info, uint64_t vaddr)
 	return offset < window_size ? (int64_t)offset : -1;
 }
 
+/* On real hardware the bus does not answer, and the hart waits for ever. */
+static void check_power(const struct component *c, const char *what)
+{
+	if (model.off && c)
+		violation(c, "%s without power", what);
+}
+
 /* On real hardware, an access fault or a value of no meaning */
 static void check_hart(const struct component *c, unsigned int vcpu, const char *what)
 {
@@ -460,6 +497,7 @@ void regs_stored(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, 
 	this_hart = &harts[vcpu];
 	pthread_mutex_lock(&model.lock);
 	check_hart(find_part((uint64_t)offset), vcpu, "written");
+	check_power(find_part((uint64_t)offset), "written");
 	if (v.type == QEMU_PLUGIN_MEM_VALUE_U32 && !(offset & 3)) {
 		guest_wrote((uint64_t)offset, v.data.u32);
 	} else {
@@ -486,6 +524,7 @@ void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, 
 	pthread_mutex_lock(&model.lock);
 	c = find_part((uint64_t)where);
 	check_hart(c, vcpu, "read");
+	check_power(c, "read");
 	if (c && c->ops->foreign_write) {
 		if (c->ops->was_read)
 			c->ops->was_read(c, offset);
@@ -578,6 +617,9 @@ int regs_init(void)
 			return ret;
 		}
 	}
+	model.off = model.args.power;
+	if (model.args.power)
+		window_size = POWER_SWITCH + MODEL_PAGE;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&wake, &attr);

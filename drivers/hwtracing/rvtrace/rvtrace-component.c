@@ -296,16 +296,18 @@ RVTRACE_ATTR_RO(version, "%lu.%lu", FIELD_GET(RVTRACE_IMPL_MAJOR, comp->impl),
 RVTRACE_ATTR_RO(impl, "0x%08x", comp->impl);
 RVTRACE_ATTR_RO(sink_id, "%u", comp->sink_id);
 
-/* Control may be read at any time, but an encoder is off while its hart is. */
+/* Control may be read while there is power; an encoder is also off while its hart is. */
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct rvtrace_component *comp = to_rvtrace_component(dev);
-	u32 control;
+	u32 control = 0;
 
 	if (comp->broken)
 		return sysfs_emit(buf, "broken\n");
-	if (rvtrace_read_on_cpu(comp, RVTRACE_CONTROL, &control))
+	mutex_lock(&rvtrace_mutex);
+	if (comp->powered && rvtrace_read_on_cpu(comp, RVTRACE_CONTROL, &control))
 		control = 0;
+	mutex_unlock(&rvtrace_mutex);
 	if (!(control & RVTRACE_CONTROL_ACTIVE))
 		return sysfs_emit(buf, "inactive\n");
 	return sysfs_emit(buf, control & RVTRACE_CONTROL_ENABLE ? "tracing\n" : "idle\n");

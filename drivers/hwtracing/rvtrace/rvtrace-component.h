@@ -167,6 +167,8 @@ struct rvtrace_ts {
  *		None: every hart may
  * @number:	number among the components of its type
  * @sink_id:	the number that config2:sink of an event selects it by; 0 when it is not a sink
+ * @powered:	its device is kept on, with its clocks. Protected by rvtrace_mutex.
+ * @asleep:	the system sleeps: it may be off although it is @powered
  * @active:	out of reset: registers other than Control may be accessed
  * @broken:	a handshake timed out; the component is not used until it has been reset
  * @failures:	how often that happened while it was active
@@ -202,6 +204,8 @@ struct rvtrace_component {
 	struct cpumask cpus;
 	int number;
 	u32 sink_id;
+	bool powered;
+	bool asleep;
 	bool active;
 	bool broken;
 	unsigned int failures;

@@ -11,6 +11,7 @@
 #include <linux/of_graph.h>
 #include <linux/platform_device.h>
 #include <linux/pm.h>
+#include <linux/pm_runtime.h>
 #include <linux/property.h>
 #include <linux/reset.h>
 #include <linux/slab.h>
@@ -280,24 +281,44 @@ static int rvtrace_read_impl(struct platform_device *pdev,
 }
 
 /**
- * struct rvtrace_clocks - clocks of a component, as clk_bulk has them
+ * struct rvtrace_clocks - clocks of a device, as clk_bulk has them; what its driver data is
  * @clks:	the clocks
  * @nr:		how many
+ * @running:	they are enabled
  */
 struct rvtrace_clocks {
 	struct clk_bulk_data *clks;
 	int nr;
+	bool running;
 };
 
-static void rvtrace_disable_clocks(void *data)
+static int rvtrace_runtime_resume(struct device *dev)
 {
-	struct rvtrace_clocks *clocks = data;
+	struct rvtrace_clocks *clocks = dev_get_drvdata(dev);
+	int ret;
 
-	clk_bulk_disable_unprepare(clocks->nr, clocks->clks);
+	ret = clk_bulk_prepare_enable(clocks->nr, clocks->clks);
+	clocks->running = !ret;
+	return ret;
 }
 
-/* All clocks that firmware names run as long as the component is bound. */
-static int rvtrace_enable_clocks(struct device *dev)
+static int rvtrace_runtime_suspend(struct device *dev)
+{
+	struct rvtrace_clocks *clocks = dev_get_drvdata(dev);
+
+	if (clocks->running)
+		clk_bulk_disable_unprepare(clocks->nr, clocks->clks);
+	clocks->running = false;
+	return 0;
+}
+
+static void rvtrace_stop_clocks(void *dev)
+{
+	rvtrace_runtime_suspend(dev);
+}
+
+/* Starts the clocks. From here on they run while the device is in use, for probing at first. */
+static int rvtrace_start_clocks(struct device *dev)
 {
 	struct rvtrace_clocks *clocks;
 	int ret;
@@ -308,10 +329,15 @@ static int rvtrace_enable_clocks(struct device *dev)
 	clocks->nr = devm_clk_bulk_get_all(dev, &clocks->clks);
 	if (clocks->nr < 0)
 		return dev_err_probe(dev, clocks->nr, "waiting for its clocks\n");
-	ret = clk_bulk_prepare_enable(clocks->nr, clocks->clks);
+	dev_set_drvdata(dev, clocks);
+	ret = rvtrace_runtime_resume(dev);
 	if (ret)
 		return dev_err_probe(dev, ret, "its clocks cannot be enabled\n");
-	return devm_add_action_or_reset(dev, rvtrace_disable_clocks, clocks);
+	ret = devm_add_action_or_reset(dev, rvtrace_stop_clocks, dev);
+	if (ret)
+		return ret;
+	pm_runtime_set_active(dev);
+	return devm_pm_runtime_enable(dev);
 }
 
 static void rvtrace_assert_resets(void *resets)
@@ -431,17 +457,25 @@ static int rvtrace_add_inner_sink(struct rvtrace_component *host)
 
 static int rvtrace_suspend_noirq(struct device *dev)
 {
-	return rvtrace_suspend(dev_get_drvdata(dev));
+	rvtrace_suspend(dev);
+	return pm_runtime_force_suspend(dev);
 }
 
 static int rvtrace_resume_noirq(struct device *dev)
 {
-	return rvtrace_resume(dev_get_drvdata(dev));
+	int ret = pm_runtime_force_resume(dev);
+
+	if (!ret)
+		rvtrace_resume(dev);
+	return ret;
 }
 
-static DEFINE_NOIRQ_DEV_PM_OPS(rvtrace_pm_ops, rvtrace_suspend_noirq, rvtrace_resume_noirq);
+static const struct dev_pm_ops rvtrace_pm_ops = {
+	NOIRQ_SYSTEM_SLEEP_PM_OPS(rvtrace_suspend_noirq, rvtrace_resume_noirq)
+	RUNTIME_PM_OPS(rvtrace_runtime_suspend, rvtrace_runtime_resume, NULL)
+};
 
-static int rvtrace_probe(struct platform_device *pdev)
+static int rvtrace_probe_powered(struct platform_device *pdev)
 {
 	struct device *dev = &pdev->dev;
 	const struct rvtrace_platform_ops *platform = device_get_match_data(dev);
@@ -455,8 +489,8 @@ static int rvtrace_probe(struct platform_device *pdev)
 	base = devm_platform_ioremap_resource(pdev, 0);
 	if (IS_ERR(base))
 		return PTR_ERR(base);
-	ret = rvtrace_find_cpus(dev, &cpus) ?: rvtrace_enable_clocks(dev) ?:
-	      rvtrace_release_resets(dev) ?: rvtrace_enter_other_registers(dev, platform);
+	ret = rvtrace_find_cpus(dev, &cpus) ?: rvtrace_release_resets(dev) ?:
+	      rvtrace_enter_other_registers(dev, platform);
 	if (ret)
 		return ret;
 	impl = FIELD_PREP(RVTRACE_IMPL_TYPE, platform->type);
@@ -504,13 +538,27 @@ static int rvtrace_probe(struct platform_device *pdev)
 	ret = rvtrace_register(comp);
 	if (ret)
 		return ret;
-	platform_set_drvdata(pdev, comp);
 	ret = devm_add_action_or_reset(dev, rvtrace_remove, comp);
 	if (ret || comp->type != RVTRACE_TYPE_ENCODER)
 		return ret;
 	ret = rvtrace_pmu_add_encoder(to_rvtrace_encoder(comp));
 	if (!ret)
 		rvtrace_flight_add_encoder(to_rvtrace_encoder(comp));
+	return ret;
+}
+
+/* The device is off again afterwards, unless there are events that use its components. */
+static int rvtrace_probe(struct platform_device *pdev)
+{
+	struct device *dev = &pdev->dev;
+	int ret;
+
+	pm_runtime_get_noresume(dev);
+	ret = rvtrace_start_clocks(dev) ?: rvtrace_probe_powered(pdev);
+	if (ret)
+		pm_runtime_put_noidle(dev);
+	else
+		pm_runtime_put_sync(dev);
 	return ret;
 }
 
@@ -526,7 +574,7 @@ static struct platform_driver rvtrace_driver = {
 	.driver = {
 		.name = "rvtrace",
 		.of_match_table = rvtrace_of_match,
-		.pm = pm_sleep_ptr(&rvtrace_pm_ops),
+		.pm = pm_ptr(&rvtrace_pm_ops),
 		/* Components are parts of paths that events use. */
 		.suppress_bind_attrs = true,
 	},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V trace: which components there are, and when they are taken out of reset. With the first
- * event, and when a hart or the system wakes up.
+ * RISC-V trace: which components there are, and when they have power and are taken out of reset.
+ * With the first event, and when a hart or the system wakes up. Without an event clocks are off and
+ * power domains may be: registers are lost then, and written again.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
@@ -10,6 +11,7 @@
 #include <linux/cpu_pm.h>
 #include <linux/cpuhotplug.h>
 #include <linux/platform_device.h>
+#include <linux/pm_runtime.h>
 #include <linux/refcount.h>
 #include <linux/smp.h>
 #include <linux/workqueue.h>
@@ -19,7 +21,7 @@
 #include "rvtrace-power.h"
 #include "rvtrace-session.h"
 
-/* Number of events; while it is not 0, components are active */
+/* Number of events; while it is not 0, components have power and are active */
 static refcount_t rvtrace_users = REFCOUNT_INIT(0);
 static bool rvtrace_powered;
 /* The system goes down: nothing is activated any more */
@@ -72,6 +74,35 @@ static void rvtrace_deactivate_ipi(void *component)
 		rvtrace_deactivate(comp);
 }
 
+/* One that gets no power stays inactive: an event that needs it cannot start. */
+static void rvtrace_power_on(struct rvtrace_component *comp)
+{
+	int ret;
+
+	lockdep_assert_held(&rvtrace_mutex);
+	if (comp->powered)
+		return;
+	ret = pm_runtime_resume_and_get(comp->dev.parent);
+	if (ret)
+		dev_err(&comp->dev, "gets no power (%d)\n", ret);
+	comp->powered = !ret;
+}
+
+static void rvtrace_power_off(struct rvtrace_component *comp)
+{
+	lockdep_assert_held(&rvtrace_mutex);
+	if (!comp->powered)
+		return;
+	comp->powered = false;
+	pm_runtime_put_sync(comp->dev.parent);
+}
+
+/* Whether the registers are there: events want them, and the system does not sleep. */
+static bool rvtrace_is_on(const struct rvtrace_component *comp)
+{
+	return rvtrace_powered && comp->powered && !READ_ONCE(comp->asleep);
+}
+
 /*
  * Sinks first, encoders last, as the specification orders it. An encoder may lose its registers
  * with its hart, so it is touched by its own hart only.
@@ -83,13 +114,15 @@ static void rvtrace_power_up(void)
 	lockdep_assert_held(&rvtrace_mutex);
 	if (rvtrace_down)
 		return;
-	list_for_each_entry(comp, &rvtrace_components, list)
-		if (comp->type != RVTRACE_TYPE_ENCODER)
-			rvtrace_call(comp, rvtrace_activate_ipi, comp);
-	list_for_each_entry(comp, &rvtrace_components, list)
-		if (comp->type == RVTRACE_TYPE_ENCODER)
-			rvtrace_call(comp, rvtrace_activate_ipi, comp);
 	rvtrace_powered = true;
+	list_for_each_entry(comp, &rvtrace_components, list)
+		rvtrace_power_on(comp);
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->type != RVTRACE_TYPE_ENCODER && rvtrace_is_on(comp))
+			rvtrace_call(comp, rvtrace_activate_ipi, comp);
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->type == RVTRACE_TYPE_ENCODER && rvtrace_is_on(comp))
+			rvtrace_call(comp, rvtrace_activate_ipi, comp);
 }
 
 static void rvtrace_power_down(void)
@@ -104,6 +137,8 @@ static void rvtrace_power_down(void)
 	list_for_each_entry(comp, &rvtrace_components, list)
 		if (comp->type != RVTRACE_TYPE_ENCODER)
 			rvtrace_call(comp, rvtrace_deactivate_ipi, comp);
+	list_for_each_entry_reverse(comp, &rvtrace_components, list)
+		rvtrace_power_off(comp);
 }
 
 static void rvtrace_idle(struct work_struct *work)
@@ -308,6 +343,7 @@ void rvtrace_unregister(struct rvtrace_component *comp)
 	rvtrace_unbound = true;
 	/* Active still when a PIB sink was left sending its calibration pattern. */
 	rvtrace_call(comp, rvtrace_deactivate_ipi, comp);
+	rvtrace_power_off(comp);
 	mutex_unlock(&rvtrace_mutex);
 	irq_work_sync(&comp->failed);
 	cancel_delayed_work_sync(&comp->recovery);
@@ -332,7 +368,8 @@ static int rvtrace_cpu_up(unsigned int cpu)
 
 	mutex_lock(&rvtrace_mutex);
 	enc = rvtrace_encoder_of(cpu);
-	if (enc && rvtrace_powered) {
+	/* When the system wakes up, harts come before what they need: rvtrace_resume() does it. */
+	if (enc && rvtrace_is_on(&enc->comp)) {
 		/* Flight mode begins. */
 		guard(irqsave)();
 		rvtrace_resume_ipi(enc);
@@ -365,30 +402,56 @@ static void rvtrace_suspend_ipi(void *enc)
 	rvtrace_cpu_deactivate(enc);
 }
 
-/*
- * rvtrace_suspend - the system goes to sleep
- *
- * Encoders come before what they feed, because they depend on it. All harts are still up.
- */
-int rvtrace_suspend(struct rvtrace_component *comp)
+/* The registers may be lost from here until rvtrace_awake(). */
+static void rvtrace_sleep(struct rvtrace_component *comp)
 {
+	/* First, for the hart may leave an idle state meanwhile. */
+	WRITE_ONCE(comp->asleep, true);
 	if (comp->type != RVTRACE_TYPE_ENCODER)
 		rvtrace_call(comp, rvtrace_deactivate_ipi, comp);
 	else
 		rvtrace_call(comp, rvtrace_suspend_ipi, to_rvtrace_encoder(comp));
-	return 0;
 }
 
-/* Registers may have been lost. A component that does not come back is not used any more. */
-int rvtrace_resume(struct rvtrace_component *comp)
+/* A component that does not come back is not used any more. */
+static void rvtrace_awake(struct rvtrace_component *comp)
 {
-	if (!rvtrace_powered)
-		return 0;
+	WRITE_ONCE(comp->asleep, false);
+	if (!rvtrace_is_on(comp))
+		return;
 	if (comp->type != RVTRACE_TYPE_ENCODER)
 		rvtrace_call(comp, rvtrace_activate_ipi, comp);
 	else
 		rvtrace_call(comp, rvtrace_resume_ipi, to_rvtrace_encoder(comp));
-	return 0;
+}
+
+/*
+ * rvtrace_suspend - the system goes to sleep, and now the components of @dev do
+ *
+ * Encoders come before what they feed, because they depend on it. All harts are still up.
+ */
+void rvtrace_suspend(const struct device *dev)
+{
+	struct rvtrace_component *comp;
+
+	mutex_lock(&rvtrace_mutex);
+	/* A sink in the block of another component is in the list before that. */
+	list_for_each_entry_reverse(comp, &rvtrace_components, list)
+		if (comp->dev.parent == dev)
+			rvtrace_sleep(comp);
+	mutex_unlock(&rvtrace_mutex);
+}
+
+/* rvtrace_resume - the components of @dev have power again */
+void rvtrace_resume(const struct device *dev)
+{
+	struct rvtrace_component *comp;
+
+	mutex_lock(&rvtrace_mutex);
+	list_for_each_entry(comp, &rvtrace_components, list)
+		if (comp->dev.parent == dev)
+			rvtrace_awake(comp);
+	mutex_unlock(&rvtrace_mutex);
 }
 
 /*
@@ -407,10 +470,10 @@ void rvtrace_shutdown(void)
 	rvtrace_powered = false;
 	list_for_each_entry(comp, &rvtrace_components, list)
 		if (comp->type == RVTRACE_TYPE_ENCODER)
-			rvtrace_suspend(comp);
+			rvtrace_sleep(comp);
 	list_for_each_entry(comp, &rvtrace_components, list)
 		if (comp->type != RVTRACE_TYPE_ENCODER)
-			rvtrace_suspend(comp);
+			rvtrace_sleep(comp);
 	mutex_unlock(&rvtrace_mutex);
 	cpus_read_unlock();
 }
@@ -424,7 +487,8 @@ static int rvtrace_cpu_pm(struct notifier_block *block, unsigned long action, vo
 		return NOTIFY_OK;
 	if (action == CPU_PM_ENTER && enc->online)
 		rvtrace_suspend_ipi(enc);
-	else if ((action == CPU_PM_EXIT || action == CPU_PM_ENTER_FAILED) && rvtrace_powered)
+	else if ((action == CPU_PM_EXIT || action == CPU_PM_ENTER_FAILED) &&
+		 rvtrace_is_on(&enc->comp))
 		rvtrace_resume_ipi(enc);
 	return NOTIFY_OK;
 }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The power domain of the model's components (power=on, dtb-hook --power). Parameters say whether it
+ * is on, and how often it was switched on.
+ */
+#include <linux/io.h>
+#include <linux/module.h>
+#include <linux/of.h>
+#include <linux/platform_device.h>
+#include <linux/pm_domain.h>
+
+static void __iomem *power_switch;
+static bool on;
+static unsigned int times;
+module_param(on, bool, 0444);
+module_param(times, uint, 0444);
+
+static int power_on(struct generic_pm_domain *domain)
+{
+	writel(1, power_switch);
+	on = true;
+	times++;
+	return 0;
+}
+
+static int power_off(struct generic_pm_domain *domain)
+{
+	writel(0, power_switch);
+	on = false;
+	return 0;
+}
+
+static struct generic_pm_domain domain = {
+	.name = "trace",
+	.power_on = power_on,
+	.power_off = power_off,
+};
+
+static void remove_domain(void *node)
+{
+	of_genpd_del_provider(node);
+	pm_genpd_remove(&domain);
+}
+
+static int probe(struct platform_device *pdev)
+{
+	struct device_node *node = pdev->dev.of_node;
+	int ret;
+
+	power_switch = devm_platform_ioremap_resource(pdev, 0);
+	if (IS_ERR(power_switch))
+		return PTR_ERR(power_switch);
+	ret = pm_genpd_init(&domain, NULL, true);
+	if (ret)
+		return ret;
+	ret = of_genpd_add_provider_simple(node, &domain);
+	if (ret) {
+		pm_genpd_remove(&domain);
+		return ret;
+	}
+	return devm_add_action_or_reset(&pdev->dev, remove_domain, node);
+}
+
+static const struct of_device_id match[] = {
+	{ .compatible = "rvtrace,model-power" },
+	{ }
+};
+
+static struct platform_driver rvt_power_driver = {
+	.probe = probe,
+	.driver = {
+		.name = "rvt_power",
+		.of_match_table = match,
+	},
+};
+
+module_platform_driver(rvt_power_driver);
+MODULE_DESCRIPTION("Power domain of the model's components, for tests of rvtrace");
+MODULE_LICENSE("GPL");
