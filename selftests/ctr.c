@@ -82,7 +82,7 @@ static _Noreturn void ordinary_user(void)
 	before = interrupts();
 	sleep(ASLEEP_S);
 	asleep = interrupts() - before;
-	tap_note("%llu interrupts while its task sleeps, %llu without the event, %ld if its clock ran",
+	tap_note("%llu interrupts while its task sleeps, %llu without it, %ld if its clock ran",
 		 asleep, in_vain, clocks);
 	_exit(asleep < in_vain + (unsigned long long)clocks / 4 ? 0 : 3);
 }
@@ -101,7 +101,7 @@ static void test_ordinary_user(void)
 	status = WIFEXITED(status) ? WEXITSTATUS(status) : 255;
 	tap_check(status != 1 && status != 10,
 		  "defect 4: a trigger of any type is refused without CAP_PERFMON");
-	tap_check(!status, "defect 4: the trigger of an ordinary user's task runs with it only (%d)",
+	tap_check(!status, "defect 4: an ordinary user's trigger runs with its task only (%d)",
 		  status);
 }
 
@@ -119,8 +119,8 @@ static _Noreturn void open_and_close(bool of_cpus)
 }
 
 /*
- * CPU 1 goes and comes while an event is open, of another kind each time. There may be only one of a
- * task or CPU.
+ * CPU 1 goes and comes while an event is open, of another kind each time. There may be only one of
+ * a task or CPU.
  */
 static _Noreturn void go_and_come(bool of_cpus)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The power domain of the model's components (power=on, dtb-hook --power). Parameters say whether it
- * is on, and how often it was switched on.
+ * The power domain of the model's components (power=on, dtb-hook --power). Parameters say whether
+ * it is on, and how often it was switched on.
  */
 #include <linux/io.h>
 #include <linux/module.h>
