@@ -62,6 +62,26 @@ guest clock testing '' 'mount -t debugfs none /sys/kernel/debug
 ok $? "clock: it runs while somebody records"
 check "clock: what is recorded equals the truth" equals_truth "$dir/share/clock.data" --lossy --min 10000
 
+# Defect 16: while the module is unloaded, a setting of a PIB sink is written again and again; what
+# that leaves to a worker waits until the module is gone, if nobody waits for it.
+hook_options='--topology pib'
+lab_options='--append workqueue.cpu_intensive_thresh_us=0'
+check "defect 16: the module that lets work wait is built" helper_modules testing rvt_hog
+# shellcheck disable=SC2016 # for the guest
+guest defect-16 testing topology=pib 'insmod rvtrace.ko && insmod rvt_hog.ko || exit 1
+	mode=/sys/bus/rvtrace/devices/pibsink-0/mode
+	value=$(cat $mode)
+	taskset 2 sh -c "while echo $value > $mode; do echo; done" > /tmp/writes 2> /dev/null &
+	sleep 2
+	rmmod rvtrace || exit 2
+	wait
+	[ $(wc -l < /tmp/writes) -gt 10 ] || exit 3
+	sleep 4
+	rmmod rvt_hog || exit 4'
+ok $? "defect 16: the module is unloaded while a setting of a PIB sink is written"
+check "defect 16: no worker runs what is gone" quiet "$dir/console"
+rm -f "$guest_bin/rvt_hog.ko"
+lab_options='--append iomem=relaxed'
 hook_options=
 
 # Somebody still records, into sinks in memory, when the machine is turned off.

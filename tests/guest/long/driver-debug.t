@@ -25,11 +25,11 @@ no_leaks()
 	! grep -B 20 -A 20 '\[rvtrace\]' "$dir/share/leaks"
 }
 
-# kunit_passed: what is indented by four in KUnit's KTAP is the tests' TAP.
+# kunit_passed SUITE: what is indented by four in KUnit's KTAP is the tests' TAP.
 kunit_passed()
 {
-	sed -n 's/^    \([^ ]\)/\1/p' "$dir/share/kunit" >"$dir/kunit.tap"
-	tap_passed "$dir/kunit.tap"
+	sed -n 's/^    \([^ ]\)/\1/p' "$dir/share/$1.kunit" >"$dir/$1.tap"
+	tap_passed "$dir/$1.tap"
 }
 
 GUEST_TIMEOUT=${GUEST_TIMEOUT:-2400}
@@ -43,10 +43,11 @@ selftest_after='leaks=/sys/kernel/debug/kmemleak
 if part kunit; then
 	mkdir -p "$guest_bin"
 	cp "$TOP/build/driver/debug-kunit/rvtrace.ko" "$guest_bin/rvtrace-kunit.ko"
-	selftest_before="$scan_off insmod rvtrace-kunit.ko; cat /sys/kernel/debug/kunit/rvtrace/results > kunit; rmmod rvtrace"
+	selftest_before="$scan_off insmod rvtrace-kunit.ko; for suite in rvtrace rvtrace_defects; do cat /sys/kernel/debug/kunit/\$suite/results > \$suite.kunit; done; rmmod rvtrace"
 	selftests kunit debug '' basic
 	check "kunit: nothing that the driver allocated was forgotten" no_leaks
-	check "KUnit" kunit_passed
+	check "KUnit" kunit_passed rvtrace
+	check "KUnit: defects that a review found" kunit_passed rvtrace_defects
 	rm -f "$guest_bin/rvtrace-kunit.ko"
 fi
 for scene in recording overwriting filtering inheriting loading; do
