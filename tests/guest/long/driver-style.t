@@ -13,7 +13,7 @@ mkdir -p "$dir"
 quiet_build()
 {
 	"$LAB" kmake --kernel "$1" "$dir/$1" W=1 C=2 modules >"$dir/$1.log" 2>&1 || { cat "$dir/$1.log"; return 1; }
-	[ "$(grep -c ' CHECK ' "$dir/$1.log")" -ge "$(find "$dir/$1/drivers" -name '*.c' ! -name '*-kunit.c' ! -name '*.mod.c' | wc -l)" ] ||
+	[ "$(grep -c ' CHECK ' "$dir/$1.log")" -ge "$(find "$dir/$1/drivers" -name '*.c' ! -name '*-kunit*.c' ! -name '*.mod.c' | wc -l)" ] ||
 		{ echo "sparse did not see each file"; return 1; }
 	grep -v "invalid argument to '-march'" "$dir/$1.log" | grep -E -i 'warning|error' && return 1
 	return 0
@@ -81,8 +81,49 @@ else
 	skip "kernel-doc of the drivers is complete" "no kernel-doc"
 fi
 
+# tree OPTIONS: what the model's dtb-hook makes with them of a machine with two harts is valid.
+tree()
+{
+	cat >"$dir/tree.dts" <<-'END'
+	/dts-v1/;
+	/ {
+		#address-cells = <2>;
+		#size-cells = <2>;
+		model = "lab";
+		compatible = "rvtrace,lab";
+		cpus {
+			#address-cells = <1>;
+			#size-cells = <0>;
+			cpu@0 {
+				phandle = <1>;
+				device_type = "cpu";
+				reg = <0>;
+			};
+			cpu@1 {
+				phandle = <2>;
+				device_type = "cpu";
+				reg = <1>;
+			};
+		};
+	};
+	END
+	# shellcheck disable=SC2086 # these are words
+	LAB_SMP=2 LAB_TRACE_BASE=$((0xc0000000)) "$TOP/tools/model/dtb-hook" $1 "$dir/tree.dts" &&
+		dtc -q -I dts -O dtb -o "$dir/tree.dtb" "$dir/tree.dts" &&
+		"$TOP/Documentation/devicetree/check" "$dir/tree.dtb"
+}
+
 if command -v dt-doc-validate >/dev/null && command -v dtc >/dev/null; then
 	check "the devicetree binding and its examples" "$TOP/Documentation/devicetree/check"
+	for options in "direct --clock --power" "funnel --clock --power" tree pib k3 "k3-etr --clock --power" \
+		"direct --registers v0 --clock --power" "funnel --registers v0"; do
+		check "the model's devicetree: --topology $options" tree "--topology $options"
+	done
+	sed -i '/in-ports/ i bogus = <1>;' "$dir/tree.dts"
+	dtc -q -I dts -O dtb -o "$dir/tree.dtb" "$dir/tree.dts"
+	"$TOP/Documentation/devicetree/check" "$dir/tree.dtb" >"$dir/bogus"
+	is "a property that is not in the binding is found" 1 $?
+	check "and named" grep -q "'bogus' was unexpected" "$dir/bogus"
 else
 	skip "the devicetree binding and its examples" "no dt-schema"
 fi
