@@ -39,6 +39,7 @@ static const struct arg table[] = {
 	ARG("wp-lag", ARG_U32, wp_lag, NULL),
 	ARG("holes", ARG_BOOL, holes, NULL),
 	ARG("power", ARG_BOOL, power, NULL),
+	ARG("carveout", ARG_U32, carveout, NULL),
 	ARG("stuck", ARG_LIST, stuck, "- encoder - - - - - - funnel sink pib - - - atb"),
 	ARG("own-hart", ARG_BOOL, own_hart, NULL),
 	ARG("stuck-after", ARG_U32, stuck_after, NULL),
@@ -222,6 +223,8 @@ static const char *check(const struct model_args *a)
 		return "registers=v0 is for the topologies direct and funnel";
 	if (a->registers == REGISTERS_V0 && (a->sram || a->dialect != RVT_DIALECT_NTRACE_SIFIVE))
 		return "registers=v0 is for dialect=sifive, and has no sram=";
+	if (a->carveout & 0xfff || a->carveout > MODEL_CARVEOUTS / MODEL_MAX_HARTS)
+		return "carveout is whole pages, and at most 1 MiB";
 	if (a->power && a->registers == REGISTERS_V0)
 		return "power=on is for registers=1.0";
 	if (a->delay_ns && a->late_reads)

@@ -43,6 +43,8 @@
 
 /* The lab adds this much memory for the registers unless told otherwise. */
 #define MODEL_DEFAULT_EXTRA (16u << 20)
+/* Carve-outs are that far from the beginning of the registers, and take no more. */
+#define MODEL_CARVEOUTS (8u << 20)
 
 enum model_clock { CLOCK_OF_TIME_CSR, CLOCK_OF_INSNS, CLOCK_EVEN };
 enum model_topology {
@@ -63,6 +65,7 @@ struct model_args {
 	uint32_t late_reads;		/* answers come after so many reads, instead of in time */
 	uint32_t wp_lag;		/* bytes that a running sink's WP may be behind */
 	bool holes;			/* registers that are not there must not be accessed */
+	uint32_t carveout;		/* bytes that each sink reaches, at a place of its own */
 	bool power;			/* components are off until the guest switches them on */
 	uint32_t registers;		/* enum model_registers */
 	uint32_t version, protocol_version;

@@ -60,6 +60,14 @@ static uint8_t *memory_at(const struct component *c, uint64_t addr, uint32_t len
 									: NULL;
 }
 
+/* Where the only memory is that the sink reaches; 0: it reaches all. */
+static uint64_t carveout(const struct component *c)
+{
+	if (!model.args.carveout)
+		return 0;
+	return model.args.window + MODEL_CARVEOUTS + (uint64_t)c->index * model.args.carveout;
+}
+
 static void show_wp(struct component *c)
 {
 	struct sink *s = c->own;
@@ -137,6 +145,8 @@ static const char *sink_enable(struct component *c)
 	if (s->limit < s->start || !memory_at(c, s->start, 4) ||
 	    !memory_at(c, s->limit, model.args.access_width))
 		why = "Start and Limit are no range of memory";
+	else if (carveout(c) && s->limit >= carveout(c) + model.args.carveout)
+		why = "Limit is in memory that it does not reach";
 	else if (s->wp < s->start || s->wp > s->limit)
 		why = "WP is not between Start and Limit";
 	if (why)
@@ -178,6 +188,8 @@ static uint32_t sink_legal(struct component *c, uint32_t offset, uint32_t value)
 			return value | RAM_MODE_SMEM;
 		return model.args.smem ? value : value & ~RAM_MODE_SMEM;
 	case RAM_START_LOW:
+		if (carveout(c))
+			return (uint32_t)carveout(c);
 		return smem(c) ? value & ~align : 0;
 	case RAM_LIMIT_LOW:
 		if (!smem(c) && value > model.args.sram - 4)
@@ -187,7 +199,11 @@ static uint32_t sink_legal(struct component *c, uint32_t offset, uint32_t value)
 		return smem(c) ? value & ~(align & ~RAM_WRAP) : value & RAM_WRAP;
 	case RAM_RP_LOW:
 		return smem(c) || !model.args.live_read ? 0 : value & ~3u;
-	case RAM_START_HIGH: case RAM_LIMIT_HIGH: case RAM_WP_HIGH:
+	case RAM_START_HIGH:
+		if (carveout(c))
+			return (uint32_t)(carveout(c) >> 32);
+		return smem(c) ? value : 0;
+	case RAM_LIMIT_HIGH: case RAM_WP_HIGH:
 		return smem(c) ? value : 0;
 	default:
 		return value;

@@ -9,6 +9,7 @@
 #include <linux/module.h>
 #include <linux/of.h>
 #include <linux/of_graph.h>
+#include <linux/of_reserved_mem.h>
 #include <linux/platform_device.h>
 #include <linux/pm.h>
 #include <linux/pm_runtime.h>
@@ -360,6 +361,24 @@ static int rvtrace_release_resets(struct device *dev)
 	return devm_add_action_or_reset(dev, rvtrace_assert_resets, resets);
 }
 
+static void rvtrace_leave_memory(void *dev)
+{
+	of_reserved_mem_device_release(dev);
+}
+
+/* A RAM sink may reach a part of memory only, which firmware names: its buffers come from there. */
+static int rvtrace_enter_memory(struct device *dev)
+{
+	int ret;
+
+	if (!device_property_present(dev, "memory-region"))
+		return 0;
+	ret = of_reserved_mem_device_init(dev);
+	if (ret)
+		return dev_err_probe(dev, ret, "cannot use its memory-region\n");
+	return devm_add_action_or_reset(dev, rvtrace_leave_memory, dev);
+}
+
 static void rvtrace_free(void *data)
 {
 	struct rvtrace_component *comp = data;
@@ -490,7 +509,7 @@ static int rvtrace_probe_powered(struct platform_device *pdev)
 	if (IS_ERR(base))
 		return PTR_ERR(base);
 	ret = rvtrace_find_cpus(dev, &cpus) ?: rvtrace_release_resets(dev) ?:
-	      rvtrace_enter_other_registers(dev, platform);
+	      rvtrace_enter_memory(dev) ?: rvtrace_enter_other_registers(dev, platform);
 	if (ret)
 		return ret;
 	impl = FIELD_PREP(RVTRACE_IMPL_TYPE, platform->type);

@@ -117,9 +117,14 @@ static int rvtrace_ramsink_probe(struct rvtrace_component *comp)
 	mutex_init(&sink->mutex);
 	INIT_LIST_HEAD(&sink->aux_sinks);
 	if (comp->impl & RVTRACE_RAM_IMPL_HAS_SMEM && rvtrace_ramsink_try_mode(sink, true)) {
+		sink->carved = device_property_present(dev, "memory-region");
+		sink->no_direct = sink->carved;
 		/* Enable is not set before Start has got its real value: no DMA can happen. */
 		sink->high_bits = rvtrace_try(comp, RVTRACE_RAM_START_HIGH, ~0);
 		rvtrace_write(comp, RVTRACE_RAM_START_HIGH, 0);
+		/* A Start that is fixed does not tell whether Limit and WP have upper halves. */
+		if (sink->carved)
+			sink->high_bits |= rvtrace_try(comp, RVTRACE_RAM_LIMIT_HIGH, ~0);
 		/* 0: to be found out from what becomes of Limit. */
 		device_property_read_u32(dev, "rvtrace,memory-access-bytes", &sink->access);
 		/* Blocks of contiguous memory are aligned to their size. */
@@ -229,6 +234,9 @@ int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted)
 	int ret = 0;
 
 	lockdep_assert_held(&sink->mutex);
+	/* All that there is, at once: so the buffer begins where Start may be fixed, and stays. */
+	if (sink->carved)
+		wanted = limit;
 	wanted = rounddown_pow_of_two(clamp_t(size_t, wanted, RVTRACE_MIN_BUFFER, limit));
 	if (sink->smem && !sink->buffers)
 		ret = rvtrace_ramsink_first_buffer(sink, wanted);

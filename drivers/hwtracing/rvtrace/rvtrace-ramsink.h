@@ -40,6 +40,7 @@ struct rvtrace_ramsink_buffer {
  * @owner:		the process whose trace was last in the buffer
  * @dirty:		number of bytes that hold trace of @owner
  * @no_direct:		the hardware does not accept the address of an AUX buffer
+ * @carved:		its buffers are in memory that was set aside for it
  * @base:		value of Start
  * @length:		bytes from Start to the end of Limit's unit; 0: they are not programmed
  * @from:		offset from @base at which the sink was started
@@ -70,6 +71,7 @@ struct rvtrace_ramsink {
 	struct rvtrace_opener owner;
 	size_t dirty;
 	bool no_direct;
+	bool carved;
 	dma_addr_t base;
 	size_t length;
 	size_t from;

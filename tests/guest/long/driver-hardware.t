@@ -52,6 +52,25 @@ hook_options=
 selftest_before=
 rm -f "$guest_bin/rvt_power.ko"
 
+# Sinks that reach a carve-out only, at whose beginning Start is fixed
+hook_options='--carveout 0x100000'
+GUEST_TIMEOUT=400 selftests carveout testing carveout=0x100000 basic modes
+for kernel in stable testing; do
+	guest carveout-$kernel $kernel carveout=0x100000 'insmod rvtrace.ko || exit 1
+		perf-rvtrace record -q -o carveout.data -e rvtrace//u -- ls / > ls || exit 2
+		rmmod rvtrace'
+	ok $? "carveout: recorded on $kernel"
+	check "carveout: $kernel: equals the truth" equals_truth "$dir/share/carveout.data" --min 10000
+done
+hook_options=
+guest no-carveout testing carveout=0x100000 'insmod rvtrace.ko || exit 1
+	perf-rvtrace record -q -o carveout.data -e rvtrace//u -- ls / > ls 2>&1
+	rmmod rvtrace'
+ok $? "carveout: the module unloads where firmware names no memory"
+check "carveout: the log says that the sink does not take another" \
+	grep -q 'does not take the address of its buffer' "$dir/console"
+check "carveout: nothing was written elsewhere" no_violations
+
 # The driver without late records
 check "no late records: the module is built" make -s -C "$TOP" build/driver/testing-nolate/rvtrace.ko
 guest_module=$TOP/build/driver/testing-nolate/rvtrace.ko

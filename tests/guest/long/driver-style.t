@@ -115,7 +115,7 @@ tree()
 
 if command -v dt-doc-validate >/dev/null && command -v dtc >/dev/null; then
 	check "the devicetree binding and its examples" "$TOP/Documentation/devicetree/check"
-	for options in "direct --clock --power" "funnel --clock --power" tree pib k3 "k3-etr --clock --power" \
+	for options in "direct --clock --power" "funnel --clock --power --carveout 0x10000" tree pib k3 "k3-etr --clock --power" \
 		"direct --registers v0 --clock --power" "funnel --registers v0"; do
 		check "the model's devicetree: --topology $options" tree "--topology $options"
 	done
