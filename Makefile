@@ -242,6 +242,8 @@ $(patsubst %,$(B)/$(1)/unit/tandem_%_test,verify insn observed told damage): $$(
 $(B)/$(1)/unit/record_cache_test: $(B)/$(1)/tools/perf-plugin/record/cache.o
 $(B)/$(1)/unit/record_command_test: $(B)/$(1)/tools/perf-plugin/record/command.o
 $(B)/$(1)/unit/record_control_test: $(B)/$(1)/tools/perf-plugin/record/control.o
+$(B)/$(1)/unit/record_index_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/%.o,common/cmd common/perf-options \
+	common/text record/index)
 $(B)/$(1)/unit/record_newest_test: $(B)/$(1)/tools/perf-plugin/record/read-rings.o
 
 unit-programs-$(1): $$(patsubst tests/unit/%.c,$(B)/$(1)/unit/%,$$(UNIT_SRC))

@@ -172,6 +172,10 @@ for trigger in never sym: sym:f:over=soon sym:f:over=0s uprobe:f uprobe:f+1 sign
 done
 says "record --switch-output=SIZE --profile" "small files" "$rv" record --profile --switch-output=10M -- true
 says "record --switch-output --profile --keep" "many profiles" "$rv" record --profile --keep x --switch-output=1h -- true
+says "record --index is taken" "$no_hardware" "$rv" record --index -- true
+says "record --index --profile" "give --keep FILE" "$rv" record --index --profile -- true
+says "record --index --profile --keep is taken" "$no_hardware" "$rv" record --index --profile --keep x -- true
+says "record --index: of CTR" "--index is for traces" "$rv" record --index -e riscv_ctr// -- true
 says "record -D 10-20" "ranges of time are not supported" "$rv" record -D 10-20 -- true
 says "record -D -1 without --control" "give .*--control fifo:PATH" "$rv" record -D -1 -- true
 says "record -D" "-D: 'x' is no number" "$rv" record -D x -- true

@@ -121,5 +121,7 @@ int record_end_file(struct recorder *rec)
 	else
 		err = rvt_perfdata_finish(rec->writer);
 	rec->writer = NULL;
+	if (!err && rec->options.index)
+		err = index_queue_add(&rec->indexes, rec->path);
 	return err ? cmd_error(err, "cannot write %s: %s", rec->path, strerror(-err)) : 0;
 }

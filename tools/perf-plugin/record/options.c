@@ -52,11 +52,13 @@ static const char help[] =
 "  -z, --compression-level[=N]  zstd, 1 to 19 (1); --force: any protocol; --auxtrace-info: for "
 	"perf\n"
 "      --no-code, --embed  no copy of kernel code, or one in the file; --copy-code "
-	"auto|never|SIZE\n";
+	"auto|never|SIZE\n"
+"      --index           when a file is complete, make an index of it (perf rvtrace index)\n";
 
 enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
        OPT_KEEP, OPT_SWITCHES, OPT_CONTROL, OPT_SWITCH_OUTPUT, OPT_MAX_SIZE,
-       OPT_AUXTRACE_INFO, OPT_COPY_CODE, OPT_TRIGGER, OPT_EMBED, OPT_AUX_SAMPLE };
+       OPT_AUXTRACE_INFO, OPT_COPY_CODE, OPT_TRIGGER, OPT_EMBED, OPT_AUX_SAMPLE,
+       OPT_INDEX };
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
@@ -89,6 +91,7 @@ static const struct option long_options[] = {
 	{ "no-code", no_argument, NULL, OPT_NO_CODE },
 	{ "copy-code", required_argument, NULL, OPT_COPY_CODE },
 	{ "auxtrace-info", no_argument, NULL, OPT_AUXTRACE_INFO },
+	{ "index", no_argument, NULL, OPT_INDEX },
 	{ "force", no_argument, NULL, OPT_FORCE },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "verbose", no_argument, NULL, 'v' },
@@ -447,6 +450,7 @@ static int take_option(struct record_options *options, int c)
 	case OPT_NO_CODE: options->no_code = true; return 0;
 	case OPT_EMBED: options->embed = true; return 0;
 	case OPT_AUXTRACE_INFO: options->auxtrace_info = true; return 0;
+	case OPT_INDEX: options->index = true; return 0;
 	case OPT_FORCE: options->force = true; return 0;
 	case 'h':
 		fputs(help, stdout);
@@ -533,6 +537,11 @@ static int check_options(const struct record_options *options)
 	if (options->snapshot && options->switch_output > OUTPUT_BY_SIGNAL)
 		return cmd_error(-EINVAL, "--snapshot keeps the newest trace, and a file for each "
 				 "snapshot is --switch-output alone, without a size or time");
+	if (options->index && options->profile && !options->keep)
+		return cmd_error(-EINVAL, "--index is of a recording, and --profile keeps none: "
+				 "give --keep FILE");
+	if (options->index && record_is_ctr(options->event))
+		return cmd_error(-EINVAL, "--index is for traces, not for %s", options->event);
 	if (options->triggers.n && record_is_ctr(options->event))
 		return cmd_error(-EINVAL, "--trigger is for traces, not for %s", options->event);
 	if (options->delay_ms < 0 && !options->control)

@@ -33,6 +33,7 @@ struct record_options {
 	struct number_list switch_pids;	/* SWITCHES_PIDS */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
 	bool embed;		/* the kernel's code and symbols, not references to the cache */
+	bool index;		/* of each file that is complete */
 	bool auxtrace_info;	/* for perf with support for RISC-V trace, too */
 	bool snapshot, snapshot_at_end;	/* -S: the newest trace only, at SIGUSR2; and at the end */
 	struct trigger_list triggers;	/* --trigger: snapshots when these happen, too */

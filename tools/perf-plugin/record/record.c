@@ -217,6 +217,7 @@ static int run_loop(struct recorder *rec, struct child *child, const sigset_t *u
 			err = end_delay(rec, began);
 		if (!err)
 			err = take_rings(rec);
+		index_queue_go_on(&rec->indexes);
 		show_progress(rec, false);
 	}
 	show_progress(rec, true);
@@ -460,6 +461,8 @@ int cmd_record(int argc, char **argv)
 	}
 	close_programs(&rec);
 	record_close(&rec);
+	index_queue_finish(&rec.indexes);
+	index_queue_clear(&rec.indexes);
 	triggers_close(&rec);
 	live_close(rec.live);
 	rvt_perfdata_abandon(rec.writer);

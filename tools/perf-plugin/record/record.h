@@ -12,6 +12,7 @@
 #include "record/code-list.h"
 #include "common/output.h"
 #include "common/pmu.h"
+#include "record/index.h"
 #include "record/options.h"
 #include "record/ring.h"
 
@@ -109,6 +110,7 @@ struct recorder {
 	double output_began;	/* s */
 	unsigned int files;	/* that were begun */
 	unsigned int snapshots, file_snapshots;	/* in all, and in the file at hand */
+	struct index_queue indexes;	/* --index */
 	uint64_t gaps, lost_records;	/* flagged AUX records, PERF_RECORD_LOST */
 };
 
