@@ -68,6 +68,33 @@ same "annotate: as JSON" less annotate seldom --json
 same "annotate: one that ran everywhere" all annotate rounds
 same "annotate: with a filter, of which all is counted" all annotate seldom --comms program
 same "script: calls of the function" less script --itrace=c --symbols seldom
+
+# Views that keep call stacks go on from stations, which are four of these segments apart.
+calls_views()
+{
+	local view from to
+
+	check "an index with calls is made" env SMALL_SLICES=16384 build/host/perf-rvtrace-small-slices index --calls \
+		-i "$dir/perf.data"
+	same "latency: calls of the function" less latency --no-pager seldom
+	same "latency: as JSON, with the slowest" less latency --no-pager --json --slowest 1 seldom
+	read -r from to < <("$rv" stat -i "$dir/perf.data" --json |
+		sed -n 's/.*"all".*"from":\([0-9]*\),"to":\([0-9]*\).*/\1 \2/p' |
+		awk '{ part = ($2 - $1) / 50; printf "%.9f %.9f\n", ($1 + part) / 1e9, ($2 - part) / 1e9 }')
+	for view in "report --no-pager -g" "latency --no-pager" "profile --format folded" "profile --format counts"; do
+		# shellcheck disable=SC2086 # they are several words
+		same "$view: what ran first" less $view --time ",$from"
+		# shellcheck disable=SC2086
+		same "$view: what ran last" less $view --time "$to,"
+	done
+}
+if [ -x build/host/perf-rvtrace-small-slices ]; then
+	calls_views
+else
+	skip "views of calls" "not built: make tools"
+fi
+"$rv" latency --no-pager -i "$dir/perf.data" seldom >"$dir/out" 2>/dev/null
+is "latency: as often as it was called" "# 2 calls of seldom (program), from the trace" "$(head -n 1 "$dir/out")"
 "$rv" annotate -i "$dir/perf.data" seldom >"$dir/out" 2>/dev/null
 seldom=$(riscv64-linux-gnu-nm "$dir/program" | sed -n 's/^0*\([0-9a-f]*\) . seldom$/\1/p')
 is "annotate: counted as executed" "$(grep -c " $seldom\$" "$dir/perf.data.insns")" \

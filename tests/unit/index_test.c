@@ -22,8 +22,17 @@
 
 static const char *const views[] = {
 	"script", "script --by-cpu", "script --insn-trace=raw", "script --itrace=cre",
-	"report --sort comm,tid,sym",
+	"report --sort comm,tid,sym", "profile --format counts",
 };
+
+/* Those that keep call stacks. */
+static const char *const stack_views[] = {
+	"report --no-pager -g", "report --no-pager -g callee --json",
+	"latency --no-pager", "latency --no-pager --json", "profile --format folded",
+	"profile --format callgrind",
+};
+
+#define STACK_VIEWS (sizeof(stack_views) / sizeof(*stack_views))
 
 /* ---- what commands print ---- */
 
@@ -58,14 +67,13 @@ struct seen {
 	unsigned long decoded, all;
 };
 
+/* @jobs: as an option, or "". */
 static void check_view(const char *data, const char *view, const char *filter, unsigned int bytes,
-		       unsigned int jobs, struct seen *seen)
+		       const char *jobs, struct seen *seen)
 {
-	char *whole = run_command("SMALL_SLICES=%u " PROGRAM
-				  " %s -i %s %s --jobs %u --no-index 2>&1",
+	char *whole = run_command("SMALL_SLICES=%u " PROGRAM " %s -i %s %s %s --no-index 2>&1",
 				  bytes, view, data, filter, jobs);
-	char *chosen = run_command("SMALL_SLICES=%u " PROGRAM
-				   " %s -i %s %s --jobs %u --verbose 2>&1",
+	char *chosen = run_command("SMALL_SLICES=%u " PROGRAM " %s -i %s %s %s --verbose 2>&1",
 				   bytes, view, data, filter, jobs);
 	unsigned long part, all;
 
@@ -75,10 +83,13 @@ static void check_view(const char *data, const char *view, const char *filter, u
 		seen->decoded += part;
 		seen->all += all;
 	}
-	take_line(chosen, DECODED);
-	seen->refuted += take_line(chosen, REFUTED);
+	/* what is decoded twice says so twice */
+	while (take_line(chosen, DECODED))
+		;
+	while (take_line(chosen, REFUTED))
+		seen->refuted++;
 	if (strcmp(whole, chosen))
-		fail_msg("%s: SMALL_SLICES=%u %s %s --jobs %u: with the index\n%.400s\nwithout it\n"
+		fail_msg("%s: SMALL_SLICES=%u %s %s %s: with the index\n%.400s\nwithout it\n"
 			 "%.400s", data, bytes, view, filter, jobs, chosen, whole);
 	seen->compared++;
 	seen->printed += strlen(whole);
@@ -142,17 +153,56 @@ static void choose_filter(char *filter, size_t size, const double *times, size_t
 			 times[from]);
 }
 
+/* The name of a function that `latency` has measured, or any. */
+static void choose_function(const char *data, char *name, size_t size, struct random *random)
+{
+	char *text = run_command(PROGRAM " latency --no-pager --json -i %s --no-index 2>/dev/null",
+				 data), *line, *rest = text;
+	size_t n = 0;
+
+	snprintf(name, size, "none");
+	while ((line = strsep(&rest, "\n"))) {
+		char *found = strstr(line, "\"sym\":\""), *end;
+
+		if (!found)
+			continue;
+		found += strlen("\"sym\":\"");
+		end = strchr(found, '"');
+		if (random_below(random, ++n))
+			continue;
+		snprintf(name, size, "'%.*s'", (int)(end - found), found);
+	}
+	free(text);
+}
+
+static void check_stacks(const char *data, const double *times, size_t n, struct random *random,
+			 struct seen *seen)
+{
+	static const char *const more[] = { "", "--slowest 2", "--over 1us", "--json --slowest 1" };
+	const char *view = stack_views[random_below(random, STACK_VIEWS)];
+	char filter[128], function[256], latency[300];
+
+	choose_filter(filter, sizeof(filter), times, n, random_below(random, 2), random);
+	check_view(data, view, filter, 150 << random_below(random, 4), "", seen);
+	choose_function(data, function, sizeof(function), random);
+	snprintf(latency, sizeof(latency), "latency --no-pager %s %s",
+		 more[random_below(random, 4)], function);
+	check_view(data, latency, "", 150 << random_below(random, 4), "", seen);
+	check_view(data, latency, filter, 150 << random_below(random, 4), "", seen);
+}
+
 /* Segments that do not fit are put together, and all of them are decoded if they must be. */
-static void check_filters(const char *data, uint64_t seed, struct seen *seen)
+static void check_filters(const char *data, uint64_t seed, struct seen *seen,
+			  struct seen *stacks_seen)
 {
 	static const unsigned int jobs[] = { 1, 2, 3, 8 };
 	size_t n;
 	double *times = list_times(data, &n);
 	unsigned int segment = 150 << seed % 4;
-	char *made = run_command("SMALL_SLICES=%u " PROGRAM " index -i %s --jobs %u 2>&1",
+	char *made = run_command("SMALL_SLICES=%u " PROGRAM " index --calls -i %s --jobs %u 2>&1",
 				 segment, data, jobs[seed / 2 % 4]);
 	struct random random[1];
-	char filter[128];
+	char filter[128], wanted[32];
 
 	random_seed(random, seed);
 	/* without time stamps there are no segments, nor where damage confuses several harts */
@@ -161,14 +211,16 @@ static void check_filters(const char *data, uint64_t seed, struct seen *seen)
 		fail_msg("%s", made);
 	for (size_t v = 0; v < sizeof(views) / sizeof(*views) && n; v++) {
 		choose_filter(filter, sizeof(filter), times, n, seed + v, random);
-		check_view(data, views[v], filter, 150 << random_below(random, 4),
-			   jobs[random_below(random, 4)], seen);
+		snprintf(wanted, sizeof(wanted), "--jobs %u", jobs[random_below(random, 4)]);
+		check_view(data, views[v], filter, 150 << random_below(random, 4), wanted, seen);
 	}
+	if (n)
+		check_stacks(data, times, n, random, stacks_seen);
 	free(made);
 	free(times);
 }
 
-static struct seen all_seen;
+static struct seen all_seen, all_stacks;
 
 static size_t check_recording(struct fixture *f, uint64_t seed)
 {
@@ -176,10 +228,17 @@ static size_t check_recording(struct fixture *f, uint64_t seed)
 
 	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
 	f->writer = NULL;
-	check_filters(f->data, seed, &all_seen);
+	check_filters(f->data, seed, &all_seen, &all_stacks);
 	snprintf(path, sizeof(path), "%s.rvtrace-index", f->data);
 	unlink(path);
 	return 1;
+}
+
+static void print_seen(const char *what, const struct seen *seen)
+{
+	print_message("%zu %s compared, %zu with the index; %lu of %lu bytes decoded, %zu times "
+		      "all again\n", seen->compared, what, seen->used, seen->decoded, seen->all,
+		      seen->refuted);
 }
 
 static void random_indexes(void **state)
@@ -187,13 +246,13 @@ static void random_indexes(void **state)
 	struct random_recordings *test = *state;
 	bool damage = test->damage;
 
-	all_seen = (struct seen){ 0 };
+	all_seen = all_stacks = (struct seen){ 0 };
 	random_recordings_test(state);
-	print_message("%zu views compared, %zu with the index; %lu of %lu bytes decoded, %zu times "
-		      "all again\n", all_seen.compared, all_seen.used, all_seen.decoded,
-		      all_seen.all, all_seen.refuted);
+	print_seen("views", &all_seen);
+	print_seen("views of calls", &all_stacks);
 	assert_true(all_seen.printed > 1000 * all_seen.compared / 4);
 	assert_true(all_seen.used > all_seen.compared / 4);
+	assert_true(all_stacks.used >= all_stacks.compared / 20);
 	assert_true(damage || all_seen.decoded < all_seen.all / 10 * 9);
 	/* which of two segments tells what is lost between them depends on the overlap */
 	assert_true(all_seen.refuted <= all_seen.used / 4);
@@ -278,6 +337,9 @@ static void unfit(void **state)
 		make_index(f);
 		check_used(f, NULL);
 	}
+	spoil(path, 7);
+	check_used(f, "another version of this program made it");
+	make_index(f);
 	snprintf(command, sizeof(command), ": >%s", path);
 	assert_int_equal(system(command), 0);
 	check_used(f, "it is damaged");

@@ -5,31 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "common/calls.h"
+#include "common/calls-state.h"
 #include "util/array.h"
 
-#define SLOTS 4096	/* power of two */
 #define ECALL 0x73u
-
-/* Names have one address for each text, mostly: most functions are found by it. */
-struct function_slot {
-	const char *name, *dso;
-	struct call_function *function;
-};
-
-struct calls {
-	struct calls_ops ops;
-	struct places *places;
-	void *threads;		/* tsearch tree of struct call_thread */
-	void *functions;	/* tsearch tree of struct call_function */
-	struct call_thread *last;	/* the last one that was looked for */
-	uint32_t n_functions;
-	struct function_slot slots[SLOTS];
-	bool *lost;		/* by cpu + 1: flow was, and has not gone on since */
-	size_t n_lost;
-	bool timed;
-	int err;		/* of calls_finish() */
-};
 
 static int compare_threads(const void *a, const void *b)
 {
@@ -48,7 +27,7 @@ static int compare_functions(const void *a, const void *b)
 	return order ? order : strcmp(x->dso, y->dso);
 }
 
-static struct call_thread *add_thread(struct calls *calls, const struct call_thread *key)
+struct call_thread *calls_thread(struct calls *calls, const struct call_thread *key)
 {
 	struct call_thread **found = tfind(key, &calls->threads, compare_threads), *thread;
 
@@ -75,7 +54,7 @@ static int find_thread(struct calls *calls, const struct rvt_hart_flow *hart,
 	const char *comm;
 
 	if (!calls->last || compare_threads(calls->last, &key))
-		calls->last = add_thread(calls, &key);
+		calls->last = calls_thread(calls, &key);
 	*thread = calls->last;
 	if (!*thread)
 		return -ENOMEM;
@@ -86,8 +65,8 @@ static int find_thread(struct calls *calls, const struct rvt_hart_flow *hart,
 	return calls->ops.thread ? calls->ops.thread(calls->ops.ctx, *thread) : 0;
 }
 
-static struct call_function *get_function(struct calls *calls, const char *name,
-					  const char *linkage, const char *dso, bool kernel)
+struct call_function *calls_function(struct calls *calls, const char *name, const char *linkage,
+				     const char *dso, bool kernel)
 {
 	uint64_t hash = ((uintptr_t)name >> 3 ^ (uintptr_t)dso << 7) * 0x9e3779b97f4a7c15ULL;
 	struct function_slot *slot = &calls->slots[hash >> 52];
@@ -133,16 +112,16 @@ static struct call_function *get_handler(struct calls *calls, struct rvt_hart_fl
 	char text[48];
 
 	if (!event)
-		return get_function(calls, CALL_TRAP, CALL_TRAP, place->dso, true);
+		return calls_function(calls, CALL_TRAP, CALL_TRAP, place->dso, true);
 	if (!event->interrupt && is_ecall(hart, transfer->from))
-		return get_function(calls, CALL_SYSTEM, CALL_SYSTEM, place->dso, true);
+		return calls_function(calls, CALL_SYSTEM, CALL_SYSTEM, place->dso, true);
 	kind = event->interrupt ? CALL_INTERRUPT : CALL_EXCEPTION;
 	if (event->cause_valid)
 		snprintf(text, sizeof(text), "%s %" PRIu64 "]", kind, event->cause);
 	else
 		snprintf(text, sizeof(text), "%s]", kind);
 	kind = places_keep(calls->places, text);
-	return get_function(calls, kind, kind, place->dso, true);
+	return calls_function(calls, kind, kind, place->dso, true);
 }
 
 static struct call_function *get_callee(struct calls *calls, struct rvt_hart_flow *hart,
@@ -157,11 +136,11 @@ static struct call_function *get_callee(struct calls *calls, struct rvt_hart_flo
 		return get_handler(calls, hart, transfer);
 	place = places_find(calls->places, hart->space, frame->to);
 	if (!frame->cut && place->symbol)
-		return get_function(calls, place->symbol, place->linkage, place->dso,
-				    (int64_t)frame->to < 0);
+		return calls_function(calls, place->symbol, place->linkage, place->dso,
+				      (int64_t)frame->to < 0);
 	snprintf(unknown, sizeof(unknown), "0x%" PRIx64, frame->to);
 	name = frame->cut ? CALLERS_LOST : places_keep(calls->places, unknown);
-	return get_function(calls, name, name, place->dso, (int64_t)frame->to < 0);
+	return calls_function(calls, name, name, place->dso, (int64_t)frame->to < 0);
 }
 
 /* ---- time of a thread ---- */
@@ -323,8 +302,8 @@ static int follow_jump(struct calls *calls, struct call_thread *thread,
 	    (transfer->from >= place->start && transfer->from < place->end))
 		return 0;
 	call = (struct call){
-		.function = get_function(calls, place->symbol, place->linkage, place->dso,
-					 (int64_t)transfer->to < 0),
+		.function = calls_function(calls, place->symbol, place->linkage, place->dso,
+					   (int64_t)transfer->to < 0),
 		.addr = transfer->to, .from = transfer->from, .tail = true, .whole = true };
 	caller = &thread->calls[thread->n - 1];
 	err = caller->tail ? end_call(calls, thread, true) : 0;
@@ -358,8 +337,8 @@ static int tell_untraced(struct calls *calls, struct call_thread *thread,
 		catch_up(thread, hart->time);
 		return 0;
 	}
-	call.function = get_function(calls, name, name, firmware ? CALL_FIRMWARE : "[kernel]",
-				     true);
+	call.function = calls_function(calls, name, name, firmware ? CALL_FIRMWARE : "[kernel]",
+				       true);
 	err = begin_call(calls, thread, hart, &call);
 	if (err)
 		return err;
@@ -369,21 +348,33 @@ static int tell_untraced(struct calls *calls, struct call_thread *thread,
 
 /* ---- call-backs ---- */
 
-/* Where flow was lost on the hart: nobody knows what the thread has called or left. */
-static bool *lost_on(struct calls *calls, int32_t cpu)
+int calls_lost_room(struct calls *calls, size_t n)
+{
+	bool **lists[] = { &calls->lost, &calls->ever_lost };
+
+	if (n <= calls->n_lost)
+		return 0;
+	for (size_t i = 0; i < 2; i++) {
+		bool *more = realloc(*lists[i], n * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		memset(more + calls->n_lost, 0, (n - calls->n_lost) * sizeof(*more));
+		*lists[i] = more;
+	}
+	calls->n_lost = n;
+	return 0;
+}
+
+/* Where flow was lost on the hart, nobody knows what the thread has called or left. */
+static int note_loss(struct calls *calls, int32_t cpu)
 {
 	size_t n = cpu < 0 ? 0 : (size_t)cpu + 1;
 
-	if (n >= calls->n_lost) {
-		bool *more = realloc(calls->lost, (n + 1) * sizeof(*more));
-
-		if (!more)
-			return NULL;
-		memset(more + calls->n_lost, 0, (n + 1 - calls->n_lost) * sizeof(*more));
-		calls->lost = more;
-		calls->n_lost = n + 1;
-	}
-	return &calls->lost[n];
+	if (calls_lost_room(calls, n + 1))
+		return -ENOMEM;
+	calls->lost[n] = calls->ever_lost[n] = true;
+	return 0;
 }
 
 /* The hart's @thread is seen at @time. */
@@ -463,7 +454,6 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 {
 	struct calls *calls = ctx;
 	struct call_thread *thread;
-	bool *lost;
 	int err;
 
 	if (event->type != RVT_EVENT_LOST && !calls->ops.event)
@@ -472,10 +462,7 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	if (!err && event->type == RVT_EVENT_LOST) {
 		doubt_calls(thread);
 		thread->stopped = false;
-		lost = lost_on(calls, hart->cpu);
-		if (!lost)
-			return -ENOMEM;
-		*lost = true;
+		err = note_loss(calls, hart->cpu);
 	}
 	return err || !calls->ops.event ? err :
 		calls->ops.event(calls->ops.ctx, thread, hart, event);
@@ -509,6 +496,7 @@ void calls_destroy(struct calls *calls)
 	tdestroy(calls->threads, free_thread);
 	tdestroy(calls->functions, free);
 	free(calls->lost);
+	free(calls->ever_lost);
 	free(calls);
 }
 
@@ -539,32 +527,4 @@ int calls_finish(struct calls *calls)
 bool calls_timed(const struct calls *calls)
 {
 	return calls->timed;
-}
-
-int calls_run(struct view *view, struct places *places, const struct calls_ops *ops, bool *timed,
-	      uint64_t *errors)
-{
-	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
-	struct calls *calls = calls_create(ops, places);
-	struct rvt_transfers_ops transfers_ops;
-	struct transfers *transfers;
-	int err = -ENOMEM;
-
-	if (!calls)
-		return -ENOMEM;
-	calls_transfers_ops(calls, &transfers_ops);
-	transfers = transfers_create(&transfers_ops, view, CALLS_MAX_DEPTH);
-	if (transfers) {
-		transfers_sink(transfers, &sink);
-		err = view_run(view, &sink, false);
-		if (!err)
-			err = calls_finish(calls);
-		if (timed)
-			*timed = calls_timed(calls);
-		if (errors)
-			*errors += transfers_lost(transfers);
-	}
-	transfers_destroy(transfers);
-	calls_destroy(calls);
-	return err;
 }

@@ -93,6 +93,20 @@ struct calls_ops {
 	/* The thread's innermost call. At the end of the trace, nothing more comes of a thread. */
 	int (*end)(void *ctx, struct call_thread *thread, const struct call *call);
 	/*
+	 * Of a view that can do with a part of the recording: what was told is void, and all will
+	 * be told again.
+	 */
+	void (*forget)(void *ctx);
+	/*
+	 * And of one that is about some functions only, all others may be left out: which they are,
+	 * in which granules (view_use_index()), and whether all is needed now; may be NULL.
+	 */
+	bool (*wants)(void *ctx, const struct call_function *function);
+	bool (*wants_granule)(void *ctx, const struct rvt_index_granule *granule, uint64_t size);
+	bool (*is_busy)(void *ctx);
+	/* It began in a part of the recording that was left out (common/stacks.h). */
+	int (*restore)(void *ctx, struct call_thread *thread, struct call *call);
+	/*
 	 * As in rvtrace/transfers.h; .transfer comes before calls begin and end of it, .after when
 	 * they have.
 	 */
@@ -123,7 +137,7 @@ int calls_finish(struct calls *calls);
 bool calls_timed(const struct calls *calls);
 /*
  * calls_run - decodes @view and tells @ops of its calls. Sets *@timed, and adds gaps to *@errors,
- * unless they are NULL. 0 or -errno.
+ * unless they are NULL. With ops.forget it may decode a part only (common/stacks.h). 0 or -errno.
  */
 int calls_run(struct view *view, struct places *places, const struct calls_ops *ops, bool *timed,
 	      uint64_t *errors);

@@ -122,3 +122,34 @@ int progress_index(struct rvt_session *session, struct rvt_index **index)
 	end();
 	return err;
 }
+
+int progress_stations(struct rvt_session *session, struct rvt_index *index,
+		      const struct rvt_session_sink *sink, const struct rvt_station_ops *ops,
+		      struct rvt_station_span *told)
+{
+	struct rvt_session_sink own = *sink;
+	struct progress progress;
+	int err;
+
+	own.poll = look;
+	own.poll_ctx = &progress;
+	begin(&progress, session, false);
+	err = rvt_stations_make(session, index, &own, ops, told);
+	end();
+	return err;
+}
+
+int progress_run_station(struct rvt_session *session, const struct rvt_session_sink *sink,
+			 const struct rvt_station_run *run)
+{
+	struct rvt_session_sink own = *sink;
+	struct progress progress;
+	int err;
+
+	own.poll = look;
+	own.poll_ctx = &progress;
+	begin(&progress, session, false);
+	err = rvt_stations_run(session, &own, run);
+	end();
+	return err;
+}

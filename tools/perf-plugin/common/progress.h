@@ -7,6 +7,7 @@
 #include <rvtrace/session.h>
 #include "session/index.h"
 #include "session/slices.h"
+#include "session/stations.h"
 
 /*
  * progress_run - rvt_session_run_slices() with a line on stderr, where that is a terminal (and,
@@ -17,6 +18,12 @@ int progress_run(struct rvt_session *session, const struct rvt_session_sink *sin
 		 const struct rvt_session_slices *slices, bool prints);
 /* The same with rvt_index_make(). */
 int progress_index(struct rvt_session *session, struct rvt_index **index);
+/* The same with rvt_stations_make() and rvt_stations_run(). */
+int progress_stations(struct rvt_session *session, struct rvt_index *index,
+		      const struct rvt_session_sink *sink, const struct rvt_station_ops *ops,
+		      struct rvt_station_span *told);
+int progress_run_station(struct rvt_session *session, const struct rvt_session_sink *sink,
+			 const struct rvt_station_run *run);
 /* Takes the line away, before something else is printed. */
 void progress_hide(void);
 /* Ctrl-C has ended the decoding. */

@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
 #include <stdlib.h>
 #include "common/transfers.h"
+#include "transfers/saved.h"
 
 struct transfers {
+	struct rvt_transfers_ops ops;
+	size_t max_depth;
 	struct rvt_transfers *transfers;
 	struct rvt_session_sink sink;	/* .transfers' own */
 	struct view *view;
 	uint64_t lost;
+	bool partly;		/* others know what was lost, and cut off */
 };
 
 static bool wants(void *view, const struct rvt_hart_flow *hart)
@@ -18,7 +23,7 @@ static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 {
 	struct transfers *transfers = ctx;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n && !transfers->partly; i++)
 		view_note_run(transfers->view, hart, &runs[i], 1);
 	return transfers->sink.runs(transfers->sink.ctx, hart, runs, n);
 }
@@ -28,7 +33,7 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	struct transfers *transfers = ctx;
 	int err = transfers->sink.event(transfers->sink.ctx, hart, event);
 
-	if (!err && event->type == RVT_EVENT_LOST) {
+	if (!err && event->type == RVT_EVENT_LOST && !transfers->partly) {
 		transfers->lost++;
 		view_lost(transfers->view, hart, event);
 	}
@@ -42,25 +47,34 @@ static void take_end(void *ctx, struct rvt_hart_flow *hart)
 	transfers->sink.end(transfers->sink.ctx, hart);
 }
 
+static int open_inner(struct transfers *transfers)
+{
+	struct rvt_session *session = view_session(transfers->view);
+
+	transfers->transfers = rvt_transfers_create(&transfers->ops, rvt_session_symbols(session),
+						    transfers->max_depth);
+	if (!transfers->transfers)
+		return -ENOMEM;
+	rvt_transfers_sink(transfers->transfers, &transfers->sink);
+	return 0;
+}
+
 struct transfers *transfers_create(const struct rvt_transfers_ops *ops, struct view *view,
 				   size_t max_depth)
 {
 	struct transfers *transfers = calloc(1, sizeof(*transfers));
-	struct rvt_transfers_ops filtered = *ops;
 
 	if (!transfers)
 		return NULL;
-	filtered.wants = wants;
-	filtered.wants_ctx = view;
+	transfers->ops = *ops;
+	transfers->ops.wants = wants;
+	transfers->ops.wants_ctx = view;
 	transfers->view = view;
-	transfers->transfers = rvt_transfers_create(&filtered,
-						    rvt_session_symbols(view_session(view)),
-						    max_depth);
-	if (!transfers->transfers) {
+	transfers->max_depth = max_depth;
+	if (open_inner(transfers)) {
 		free(transfers);
 		return NULL;
 	}
-	rvt_transfers_sink(transfers->transfers, &transfers->sink);
 	return transfers;
 }
 
@@ -68,9 +82,31 @@ void transfers_destroy(struct transfers *transfers)
 {
 	if (!transfers)
 		return;
-	view_cut(transfers->view, transfers_cuts(transfers));
+	if (!transfers->partly)
+		view_cut(transfers->view, transfers_cuts(transfers));
 	rvt_transfers_destroy(transfers->transfers);
 	free(transfers);
+}
+
+int transfers_renew(struct transfers *transfers)
+{
+	rvt_transfers_destroy(transfers->transfers);
+	transfers->transfers = NULL;
+	transfers->partly = true;
+	if (open_inner(transfers))
+		return -ENOMEM;
+	transfers_mute(transfers, true);
+	return 0;
+}
+
+void transfers_mute(struct transfers *transfers, bool muted)
+{
+	rvt_transfers_mute(transfers->transfers, muted);
+}
+
+struct rvt_transfers *transfers_inner(struct transfers *transfers)
+{
+	return transfers->transfers;
 }
 
 void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink)

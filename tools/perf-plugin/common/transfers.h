@@ -23,6 +23,13 @@ void transfers_destroy(struct transfers *transfers);
  * slices with overlap (struct rvt_session_slices) if no stacks are kept.
  */
 void transfers_sink(struct transfers *transfers, struct rvt_session_sink *sink);
+/*
+ * For a part of a recording (common/stacks.h): it has seen nothing, and nothing is told until
+ * transfers_mute(). What was lost, and what was cut off, others know.
+ */
+int transfers_renew(struct transfers *transfers);
+void transfers_mute(struct transfers *transfers, bool muted);
+struct rvt_transfers *transfers_inner(struct transfers *transfers);
 /* What was told so far is void (see .reset in rvtrace/session.h). If no stacks are kept. */
 void transfers_forget(struct transfers *transfers);
 /* How many LOST events there were; the view's summary knows of them. */

@@ -34,6 +34,7 @@ struct view {
 	struct rvt_index *index;	/* NULL: none is used */
 	bool *granules;		/* by number: wanted; NULL: all are */
 	uint64_t cuts;
+	bool looked_for_index;
 	bool interrupted;	/* by Ctrl-C, or at --max-memory */
 	bool stopped;		/* before the end, for the caller has what it wants */
 	bool told;		/* what was lost */
@@ -490,20 +491,45 @@ static bool choose_granules(struct view *view,
 	return view->granules;
 }
 
+const struct rvt_index *view_index(struct view *view)
+{
+	const char *input = view->options.input ? view->options.input : "perf.data";
+	char *path;
+
+	if (view->looked_for_index || view->options.no_index || view->options.shares)
+		return view->index;
+	view->looked_for_index = true;
+	path = rvt_index_path(input);
+	if (path)
+		view->index = read_index(view, path);
+	free(path);
+	return view->index;
+}
+
+bool view_times(const struct view *view, uint64_t *from, uint64_t *to)
+{
+	*from = view->from;
+	*to = view->to;
+	return view->options.time;
+}
+
+int view_run_station(struct view *view, const struct rvt_session_sink *sink,
+		     const struct rvt_station_run *run)
+{
+	int err = progress_run_station(view->session, sink, run);
+
+	view->interrupted = err == -EINTR;
+	return view->interrupted ? 0 : err;
+}
+
 bool view_use_index(struct view *view,
 		    bool (*wants_granule)(void *ctx, const struct rvt_index_granule *granule,
 					  uint64_t size), void *ctx)
 {
-	const char *input = view->options.input ? view->options.input : "perf.data";
-	char *path = rvt_index_path(input);
 	uint64_t chosen;
 	bool used = false;
 
-	if (path && !view->options.no_index && !view->options.shares &&
-	    (view_has_filters(view) || wants_granule))
-		view->index = read_index(view, path);
-	free(path);
-	if (view->index)
+	if ((view_has_filters(view) || wants_granule) && view_index(view))
 		used = choose_granules(view, wants_granule, ctx) &&
 			!rvt_index_choose(view->session, view->index, wants_segment, view,
 					  &chosen);

@@ -134,6 +134,19 @@ int view_run_slices(struct view *view, const struct rvt_session_sink *sink,
 bool view_use_index(struct view *view,
 		    bool (*wants_granule)(void *ctx, const struct rvt_index_granule *granule,
 					  uint64_t size), void *ctx);
+/*
+ * view_index - the recording's index, if it has one and it may be used; NULL: not. What is wrong
+ * with it is told once.
+ */
+const struct rvt_index *view_index(struct view *view);
+/* What --time says, ns; false: nothing. */
+bool view_times(const struct view *view, uint64_t *from, uint64_t *to);
+/*
+ * view_run_station - rvt_stations_run() as view_run(): 0 also when it was ended early.
+ */
+struct rvt_station_run;
+int view_run_station(struct view *view, const struct rvt_session_sink *sink,
+		     const struct rvt_station_run *run);
 /* After that run: LOST events in what was not decoded, which the summary gets to know. */
 uint64_t view_skipped_losses(struct view *view);
 /* Whether any of --cpu, --pid, --tid, --comms and --time was given. */

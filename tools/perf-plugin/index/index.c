@@ -11,6 +11,7 @@
 #include "common/memory.h"
 #include "common/progress.h"
 #include "common/view.h"
+#include "index/stations.h"
 
 static const char help[] =
 "usage: perf rvtrace index [OPTIONS]\n"
@@ -21,10 +22,11 @@ static const char help[] =
 "      --vmlinux FILE    kernel code, or --kcore FILE\n"
 "      --firmware FILE   ELF file of what runs in machine mode\n"
 "      --params FILE     decoder parameters for a recording without any\n"
+"      --calls           also what latency and report -g need; by one thread\n"
 "      --max-memory SIZE end there (half of the machine's)\n"
 VIEW_JOBS_HELP;
 
-enum { OPT_JOBS = 256 };
+enum { OPT_JOBS = 256, OPT_CALLS };
 
 static const struct option long_options[] = {
 	{ "input", required_argument, NULL, 'i' },
@@ -35,6 +37,7 @@ static const struct option long_options[] = {
 	{ "params", required_argument, NULL, VIEW_PARAMS },
 	{ "max-memory", required_argument, NULL, VIEW_MAX_MEMORY },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
+	{ "calls", no_argument, NULL, OPT_CALLS },
 	{ "verbose", no_argument, NULL, 'v' },
 	{ "force", no_argument, NULL, VIEW_FORCE },
 	{ "help", no_argument, NULL, 'h' },
@@ -93,7 +96,7 @@ static int write_index(const struct rvt_index *index, const char *path, uint64_t
 	return err;
 }
 
-static int make_index(struct rvt_session *session, const char *path)
+static int make_index(struct rvt_session *session, const char *path, bool calls)
 {
 	struct rvt_index *index;
 	int err;
@@ -103,6 +106,11 @@ static int make_index(struct rvt_session *session, const char *path)
 				 "the recording has Control Transfer Records: views of it "
 				 "decode nothing, and need no index");
 	err = progress_index(session, &index);
+	if (!err && calls) {
+		err = index_add_stations(session, index);
+		if (err)
+			rvt_index_free(index);
+	}
 	if (err == -EINTR)
 		return memory_exceeded() ? memory_error() : err;
 	if (err == -ENOTSUP)
@@ -120,14 +128,14 @@ static int make_index(struct rvt_session *session, const char *path)
 	return err;
 }
 
-static int run(const struct view_options *options)
+static int run(const struct view_options *options, bool calls)
 {
 	struct view *view = view_open(options);
 	char *path = view ? rvt_index_path(options->input) : NULL;
 	int err = view ? -ENOMEM : -EINVAL;
 
 	if (path)
-		err = make_index(view_session(view), path);
+		err = make_index(view_session(view), path, calls);
 	free(path);
 	view_close(view);
 	return err;
@@ -140,6 +148,7 @@ int cmd_index(int argc, char **argv)
 		.session = { .clock = true, .accesses = true, .slice_bytes = RVT_INDEX_SEGMENT },
 	};
 	const char *jobs = NULL;
+	bool calls = false;
 	int c;
 
 	while ((c = getopt_long(argc, argv, "hi:v", long_options, NULL)) >= 0) {
@@ -149,6 +158,8 @@ int cmd_index(int argc, char **argv)
 		}
 		if (c == 'v')
 			cmd_verbose = true;
+		else if (c == OPT_CALLS)
+			calls = true;
 		else if (c == OPT_JOBS)
 			jobs = optarg;
 		else if (!view_option(&options, c, optarg))
@@ -156,5 +167,5 @@ int cmd_index(int argc, char **argv)
 	}
 	if (cmd_jobs(jobs, &options.session.jobs))
 		return 1;
-	return run(&options) ? 1 : 0;
+	return run(&options, calls) ? 1 : 0;
 }

@@ -154,18 +154,53 @@ void latency_sort(struct latency *latency)
 		qsort_r(latency->list, latency->n, sizeof(*latency->list), compare_tails, latency);
 }
 
-int latency_gather(struct latency *latency)
-{
-	const struct calls_ops ops = { .ctx = latency, .begin = begin_call, .end = end_call };
-	int err = calls_run(latency->view, latency->places, &ops, &latency->timed,
-			    &latency->errors);
+/* ---- which parts matter ---- */
 
-	if (!err)
-		latency_sort(latency);
-	return err;
+static bool wants_function(void *ctx, const struct call_function *function)
+{
+	const struct latency *latency = ctx;
+
+	return latency_wants(latency->options, function);
 }
 
-void latency_free(struct latency *latency)
+static bool is_place_of(void *ctx, const struct place *place)
+{
+	const char *symbol = ctx;
+
+	return (place->symbol && !strcmp(place->symbol, symbol)) ||
+		(place->linkage && !strcmp(place->linkage, symbol));
+}
+
+bool latency_wants_granule(struct latency *latency, const struct rvt_index_granule *granule,
+			   uint64_t size)
+{
+	return places_any(latency->places, granule, size, is_place_of,
+			  (void *)latency->options->symbol);
+}
+
+/* What has no place in code is called so: "[system call]", "0x1000". */
+bool latency_can_leave_out(const struct latency *latency)
+{
+	const char *symbol = latency->options->symbol;
+
+	return symbol && symbol[0] != '[' && strncmp(symbol, "0x", 2) != 0;
+}
+
+static bool wants_granule(void *ctx, const struct rvt_index_granule *granule, uint64_t size)
+{
+	return latency_wants_granule(ctx, granule, size);
+}
+
+/* Each call has its number from when it began. */
+static int restore_call(void *ctx, struct call_thread *thread, struct call *call)
+{
+	(void)thread;
+	return wants_function(ctx, call->function) ? -EAGAIN : 0;
+}
+
+/* ---- all of it ---- */
+
+static void free_functions(struct latency *latency)
 {
 	for (size_t i = 0; i < latency->n; i++) {
 		for (int j = 0; j < LATENCY_MEASURES; j++)
@@ -173,6 +208,39 @@ void latency_free(struct latency *latency)
 		free(latency->list[i]);
 	}
 	free(latency->list);
+	latency->list = NULL;
+	latency->n = 0;
+}
+
+static void forget(void *ctx)
+{
+	struct latency *latency = ctx;
+
+	free_functions(latency);
+	latency->number = 0;
+	memset(latency->by, 0, sizeof(latency->by));
+}
+
+int latency_gather(struct latency *latency)
+{
+	struct calls_ops ops = { .ctx = latency, .begin = begin_call, .end = end_call,
+				 .forget = forget };
+	int err;
+
+	if (latency_can_leave_out(latency)) {
+		ops.wants = wants_function;
+		ops.wants_granule = wants_granule;
+		ops.restore = restore_call;
+	}
+	err = calls_run(latency->view, latency->places, &ops, &latency->timed, &latency->errors);
+	if (!err)
+		latency_sort(latency);
+	return err;
+}
+
+void latency_free(struct latency *latency)
+{
+	free_functions(latency);
 	for (size_t i = 0; i < latency->n_trees; i++)
 		context_free(&latency->trees[i].root);
 	free(latency->trees);

@@ -20,7 +20,8 @@ static const char help[] =
 "      --max-lines N     only the first N functions\n"
 "      --json            an object a line (see Documentation/json.rst)\n"
 "      --no-pager        print to the terminal itself\n"
-VIEW_HELP;
+VIEW_HELP
+VIEW_INDEX_HELP;
 
 enum { OPT_SLOWEST = 256, OPT_OVER, OPT_OWN, OPT_MAX, OPT_JSON,
        OPT_NO_PAGER };
@@ -36,6 +37,7 @@ static const struct option long_options[] = {
 	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
+	VIEW_INDEX_OPTIONS,
 	{ NULL, 0, NULL, 0 },
 };
 

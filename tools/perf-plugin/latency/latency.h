@@ -86,6 +86,13 @@ enum latency_measure latency_rank(const struct latency *latency);
 uint64_t latency_tail(const struct latency *latency, const struct latency_function *function);
 /* Whether @function is what the options ask for. */
 bool latency_wants(const struct latency_options *options, const struct call_function *function);
+/*
+ * Whether options.symbol is a function that code has, and all that is no call of it may be left out
+ * (struct calls_ops); and whether something in a granule is of that function.
+ */
+bool latency_can_leave_out(const struct latency *latency);
+bool latency_wants_granule(struct latency *latency, const struct rvt_index_granule *granule,
+			   uint64_t size);
 /* What @call took. */
 uint64_t latency_value(const struct call *call, enum latency_measure measure);
 

@@ -84,6 +84,71 @@ static int end_call(void *ctx, struct call_thread *thread, const struct call *ca
 	return 0;
 }
 
+/* ---- which parts matter ---- */
+
+static bool wants_function(void *ctx, const struct call_function *function)
+{
+	const struct recording *recording = ctx;
+
+	return latency_wants(recording->latency->options, function);
+}
+
+static bool wants_granule(void *ctx, const struct rvt_index_granule *granule, uint64_t size)
+{
+	const struct recording *recording = ctx;
+
+	return latency_wants_granule(recording->latency, granule, size);
+}
+
+/* Of a call that is recorded all is wanted. */
+static bool is_busy(void *ctx)
+{
+	const struct recording *recording = ctx;
+	const struct latency *latency = recording->latency;
+
+	for (size_t i = 0; i < latency->n_trees; i++)
+		if (latency->trees[i].thread)
+			return true;
+	return false;
+}
+
+/* Each call has its number from when it began. */
+static int restore_call(void *ctx, struct call_thread *thread, struct call *call)
+{
+	(void)thread;
+	return wants_function(ctx, call->function) ? -EAGAIN : 0;
+}
+
+static void forget(void *ctx)
+{
+	struct recording *recording = ctx;
+	struct latency *latency = recording->latency;
+
+	recording->number = 0;
+	for (size_t i = 0; i < latency->n_trees; i++) {
+		struct latency_tree *tree = &latency->trees[i];
+
+		context_free(&tree->root);
+		*tree = (struct latency_tree){ .call = tree->call };
+	}
+}
+
+/* Calls that took too long are printed as they are found: nothing of that can be forgotten. */
+static void choose_parts(const struct recording *recording, struct calls_ops *ops)
+{
+	if (recording->over)
+		return;
+	ops->forget = forget;
+	if (!latency_can_leave_out(recording->latency))
+		return;
+	ops->wants = wants_function;
+	ops->wants_granule = wants_granule;
+	ops->restore = restore_call;
+	ops->is_busy = is_busy;
+}
+
+/* ---- decoding ---- */
+
 /* The slowest, and the call that is an example of the median. */
 static int choose_trees(struct latency *latency)
 {
@@ -109,11 +174,12 @@ int latency_trees(struct latency *latency,
 			       const struct call_function *caller))
 {
 	struct recording recording = { .latency = latency, .over = over };
-	const struct calls_ops ops = { .ctx = &recording, .begin = begin_call, .end = end_call };
+	struct calls_ops ops = { .ctx = &recording, .begin = begin_call, .end = end_call };
 	int err = choose_trees(latency);
 
 	if (err)
 		return err;
+	choose_parts(&recording, &ops);
 	view_forget(latency->view);
 	err = calls_run(latency->view, latency->places, &ops, NULL, NULL);
 	for (size_t i = 0; i < latency->n_trees; i++)

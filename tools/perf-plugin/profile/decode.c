@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
+#include "common/stacks.h"
 #include "ctr/ctr.h"
 #include "profile/profile.h"
 
@@ -109,21 +110,39 @@ static int add_up(const struct decoding *d, void *data, uint64_t *errors)
 
 /* ---- decoding ---- */
 
-static int run(struct decoding *d, struct transfers *transfers)
+/* *@errors: those of what an index lets them leave out. */
+static int run_slices(struct decoding *d, struct transfers *transfers, uint64_t *errors)
 {
 	const struct rvt_session_slices slices = {
 		.ctx = d, .overlap = true, .open = open_tally, .reset = start_again,
 	};
 	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
+	bool chosen = !view_has_triggers(d->view) && view_use_index(d->view, NULL, NULL);
+	int err;
 
 	transfers_sink(transfers, &sink);
-	return view_run_slices(d->view, &sink, d->format->add ? &slices : NULL, false);
+	err = view_run_slices(d->view, &sink, &slices, false);
+	if (chosen)
+		*errors += view_skipped_losses(d->view);
+	return err;
 }
 
-static int decode_trace(struct decoding *d, void *data, uint64_t *errors)
+static int run(struct decoding *d, struct transfers *transfers, struct stacks *stacks,
+	       uint64_t *errors)
+{
+	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
+
+	if (d->format->add)
+		return run_slices(d, transfers, errors);
+	transfers_sink(transfers, &sink);
+	return stacks ? stacks_run(stacks, transfers, &sink) :
+			view_run_slices(d->view, &sink, NULL, false);
+}
+
+static int decode_once(struct decoding *d, void *data, struct stacks *stacks, uint64_t *errors)
 {
 	struct transfers *transfers = open_transfers(d, data);
-	int err = transfers ? run(d, transfers) : -ENOMEM;
+	int err = transfers ? run(d, transfers, stacks, errors) : -ENOMEM;
 
 	if (!err)
 		err = add_up(d, data, errors);
@@ -131,6 +150,31 @@ static int decode_trace(struct decoding *d, void *data, uint64_t *errors)
 		*errors += transfers_lost(transfers);
 	forget_tallies(d);
 	transfers_destroy(transfers);
+	return err;
+}
+
+/* Call stacks, of a part of the recording if its index tells how they were before. */
+static struct stacks *open_stacks(const struct decoding *d, uint64_t *lost)
+{
+	const struct stacks_ops ops = { .ctx = NULL };
+
+	*lost = 0;
+	return d->format->add || !d->format->forget ? NULL : stacks_open(d->view, &ops, lost);
+}
+
+static int decode_trace(struct decoding *d, void *data, uint64_t *errors)
+{
+	uint64_t lost;
+	struct stacks *stacks = open_stacks(d, &lost);
+	int err = decode_once(d, data, stacks, errors);
+
+	if (err == -EAGAIN && stacks) {
+		d->format->forget(data);
+		err = decode_once(d, data, NULL, errors);
+	} else {
+		*errors += lost;
+	}
+	stacks_close(stacks);
 	/* -EPIPE: the output failed, which is told where it is closed */
 	return err && err != -EPIPE ? cmd_error(err, "decoding ended: %s", strerror(-err)) : err;
 }

@@ -10,10 +10,10 @@
 #include "profile/merge.h"
 
 #define FLAT flat_create, flat_ops, flat_add, flat_forget, flat_write, flat_destroy, false
-#define TREE tree_create, tree_ops, NULL, NULL, tree_write, tree_destroy, false
+#define TREE tree_create, tree_ops, NULL, tree_forget, tree_write, tree_destroy, false
 #define CHROME chrome_create, chrome_ops, NULL, NULL, chrome_write, chrome_destroy, true
 
-#define CALLGRIND callgrind_create, tree_ops, NULL, NULL, tree_write, tree_destroy, false
+#define CALLGRIND callgrind_create, tree_ops, NULL, tree_forget, tree_write, tree_destroy, false
 #define PERFETTO perfetto_create, perfetto_ops, NULL, NULL, perfetto_write, perfetto_destroy, true
 
 static const struct profile_format formats[] = {
@@ -46,6 +46,7 @@ static const struct option long_options[] = {
 	{ "help", no_argument, NULL, 'h' },
 	{ "force", no_argument, NULL, VIEW_FORCE },
 	VIEW_LONG_OPTIONS,
+	VIEW_INDEX_OPTIONS,
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -66,7 +67,7 @@ static void usage(void)
 	      "beside each other\n"
 	      "  -o, --output FILE     instead of standard output\n"
 	      "      --jobs N          threads that decode, for formats up to counts (as many as "
-	      "processors)\n" VIEW_HELP, stdout);
+	      "processors)\n" VIEW_HELP VIEW_INDEX_HELP, stdout);
 }
 
 const struct profile_format *profile_format(const char *name)

@@ -22,7 +22,7 @@ struct profile_format {
 	 * it is made of counts only. 0 or -errno.
 	 */
 	int (*add)(void *data, const void *more);
-	/* Nothing has been counted so far. NULL where .add is. */
+	/* Nothing has been counted so far. NULL: what was told is written already. */
 	void (*forget)(void *data);
 	/* @dso: of which file; NULL: of the one that ran most. Returns 0 or -errno. */
 	int (*write)(void *data, const char *name, const char *dso, FILE *out);
@@ -76,6 +76,7 @@ int lcov_write(const struct code_counts *counts, const char *path,
 /* profile-tree.c: calling contexts: folded, svg. */
 void *tree_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 void tree_ops(struct rvt_transfers_ops *ops);
+void tree_forget(void *data);
 /* What the format folded writes. 0, -EILSEQ, -ENOMEM. */
 int tree_add_folded(void *data, FILE *in);
 int tree_write(void *data, const char *name, const char *dso, FILE *out);

@@ -42,6 +42,14 @@ void tree_ops(struct rvt_transfers_ops *ops)
 	ops->after = contexts_after;
 }
 
+void tree_forget(void *data)
+{
+	struct tree *tree = data;
+
+	context_free(&tree->contexts.root);
+	tree->contexts.root = (struct context){ .self = 0 };
+}
+
 static void write_path(const struct context *node, const struct context *root, FILE *out)
 {
 	if (node->parent != root) {

@@ -8,6 +8,7 @@
 #include "common/contexts.h"
 #include "common/json.h"
 #include "common/pager.h"
+#include "common/stacks.h"
 #include "report/graph.h"
 
 
@@ -155,7 +156,7 @@ static void print_graph(struct graph *graph, const struct context *root)
 			print_node(graph, node, all, 0);
 }
 
-static int count(struct graph *graph)
+static int count_once(struct graph *graph, struct stacks *stacks)
 {
 	const struct rvt_transfers_ops ops = {
 		.size = sizeof(ops), .ctx = graph, .line = count_line, .after = note_call,
@@ -168,8 +169,26 @@ static int count(struct graph *graph)
 	if (!transfers)
 		return -ENOMEM;
 	transfers_sink(transfers, &sink);
-	err = view_run(graph->view, &sink, false);
+	err = stacks ? stacks_run(stacks, transfers, &sink) :
+		       view_run(graph->view, &sink, false);
 	transfers_destroy(transfers);
+	return err;
+}
+
+static int count(struct graph *graph)
+{
+	const struct stacks_ops ops = { .ctx = graph };
+	uint64_t lost;
+	struct stacks *stacks = stacks_open(graph->view, &ops, &lost);
+	int err = count_once(graph, stacks);
+
+	if (err == -EAGAIN && stacks) {
+		context_free(&graph->contexts.root);
+		graph->contexts.root = (struct context){ 0 };
+		graph->errors = 0;
+		err = count_once(graph, NULL);
+	}
+	stacks_close(stacks);
 	return err;
 }
 

@@ -4,6 +4,7 @@
 #define CALLSTACK_SHARE_H
 
 #include <rvtrace/callstack.h>
+#include "util/words.h"
 
 /*
  * rvt_callstack_share - @stack, a new one, is that of another thread of the process that @with is
@@ -13,5 +14,18 @@
 void rvt_callstack_share(struct rvt_callstack *stack, struct rvt_callstack *with);
 /* The process runs another program: no stack waits any more. */
 void rvt_callstack_forget_left(struct rvt_callstack *stack);
+/* Whether stacks that wait are looked for; of those that share them @stack was the first one. */
+bool rvt_callstack_has_left(const struct rvt_callstack *stack);
+bool rvt_callstack_is_first(const struct rvt_callstack *stack);
+
+/*
+ * saved.c: all that a stack has, but for tags of frames and the number of cuts; and what waits
+ * beside it. The second of each pair is for a new stack of the same depth, and returns 0, -EBADMSG
+ * or -ENOMEM. Those that share what waits are made, and share it, in the same order.
+ */
+void rvt_callstack_save(const struct rvt_callstack *stack, struct words *words);
+int rvt_callstack_load(struct rvt_callstack *stack, struct words *words);
+void rvt_callstack_save_left(const struct rvt_callstack *stack, struct words *words);
+int rvt_callstack_load_left(struct rvt_callstack *stack, struct words *words);
 
 #endif

@@ -33,6 +33,27 @@ struct kept_frames {
 	size_t n;
 };
 
+/* A stack that waits. .times stacks alike do: nothing tells them from each other. */
+struct kept_stack {
+	struct rvt_frame *frames;
+	size_t depth, room;
+	struct seen_returns returns;
+	uint64_t hash;
+	uint64_t backs;		/* a bit for each hash of .back */
+	uint64_t times;
+	uint64_t since;
+	uint32_t life;
+};
+
+struct kept_stacks {
+	struct kept_stack *left;
+	size_t n, room;
+	uint64_t now;
+	uint32_t lives;
+	uint32_t backs[BACK_SLOTS];	/* as in struct rvt_callstack */
+	struct rvt_callstack *first;	/* all that share this, by .next */
+};
+
 struct rvt_callstack {
 	struct rvt_frame *frames;	/* outermost first */
 	size_t depth, room, max_depth;
@@ -84,5 +105,11 @@ bool rvt_callstack_others_wait(const struct rvt_callstack *stack, size_t n, uint
 /* False: out of memory. */
 bool rvt_callstack_copy_left(struct rvt_callstack *clone, const struct rvt_callstack *stack);
 void rvt_callstack_unshare(struct rvt_callstack *stack);
+/* What waits beside it; NULL: out of memory. */
+struct kept_stacks *rvt_callstack_stacks(struct rvt_callstack *stack);
+/* What finds @left again, by its frames. */
+void rvt_callstack_describe(struct kept_stack *left);
+/* One more that waits; its frames are taken over. 0 or -ENOMEM. */
+int rvt_callstack_add_left(struct kept_stacks *stacks, const struct kept_stack *left);
 
 #endif

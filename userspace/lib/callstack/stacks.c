@@ -4,6 +4,7 @@
  * with them. The stack pointer is not traced: which of them it is, the places say that the flow
  * returns to.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "share.h"
@@ -12,27 +13,6 @@
 
 /* Those that have waited longest are forgotten. */
 #define MAX_LEFT 4096
-
-/* .times stacks alike wait: nothing tells them from each other. */
-struct kept_stack {
-	struct rvt_frame *frames;
-	size_t depth, room;
-	struct seen_returns returns;
-	uint64_t hash;
-	uint64_t backs;		/* a bit for each hash of .back */
-	uint64_t times;
-	uint64_t since;
-	uint32_t life;
-};
-
-struct kept_stacks {
-	struct kept_stack *left;
-	size_t n, room;
-	uint64_t now;
-	uint32_t lives;
-	uint32_t backs[BACK_SLOTS];	/* as in struct rvt_callstack */
-	struct rvt_callstack *first;	/* all that share this, by .next */
-};
 
 /* What waits to go on behind a call: the frames of its callers are the first .depth. */
 struct found {
@@ -54,7 +34,7 @@ static uint64_t back_bit(uint64_t back)
 	return 1ull << (back * 0x9e3779b97f4a7c15ULL >> 58);
 }
 
-static struct kept_stacks *get_stacks(struct rvt_callstack *stack)
+struct kept_stacks *rvt_callstack_stacks(struct rvt_callstack *stack)
 {
 	if (!stack->stacks) {
 		stack->stacks = calloc(1, sizeof(*stack->stacks));
@@ -66,7 +46,7 @@ static struct kept_stacks *get_stacks(struct rvt_callstack *stack)
 
 void rvt_callstack_share(struct rvt_callstack *stack, struct rvt_callstack *with)
 {
-	struct kept_stacks *stacks = get_stacks(with);
+	struct kept_stacks *stacks = rvt_callstack_stacks(with);
 
 	if (!stacks || stack->stacks)
 		return;
@@ -123,7 +103,7 @@ bool rvt_callstack_copy_left(struct rvt_callstack *clone, const struct rvt_calls
 	clone->next = NULL;
 	if (!from)
 		return true;
-	to = get_stacks(clone);
+	to = rvt_callstack_stacks(clone);
 	if (!to || array_reserve(&to->left, &to->room, 0, from->n))
 		return false;
 	to->now = from->now;
@@ -281,25 +261,51 @@ static void forget_oldest(struct kept_stacks *stacks)
 	remove_left(stacks, oldest);
 }
 
+void rvt_callstack_describe(struct kept_stack *left)
+{
+	left->hash = left->depth;
+	left->backs = 0;
+	for (size_t i = 0; i < left->depth; i++) {
+		left->hash = mix(left->hash, left->frames[i].back);
+		left->backs |= back_bit(left->frames[i].back);
+	}
+}
+
 static struct kept_stack describe(struct rvt_callstack *stack)
 {
 	struct kept_stack left = { .frames = stack->frames, .depth = stack->depth,
-				   .room = stack->room, .times = 1, .life = stack->life,
-				   .hash = stack->depth };
+				   .room = stack->room, .times = 1, .life = stack->life };
 
 	if (stack->depth && stack->frames[0].cut)
 		left.returns = stack->returns;
-	for (size_t i = 0; i < left.depth; i++) {
-		left.hash = mix(left.hash, left.frames[i].back);
-		left.backs |= back_bit(left.frames[i].back);
+	rvt_callstack_describe(&left);
+	for (size_t i = 0; i < left.depth; i++)
 		--*rvt_callstack_backs(stack, left.frames[i].back);
-	}
 	return left;
+}
+
+int rvt_callstack_add_left(struct kept_stacks *stacks, const struct kept_stack *left)
+{
+	if (array_reserve(&stacks->left, &stacks->room, stacks->n, 1))
+		return -ENOMEM;
+	stacks->left[stacks->n++] = *left;
+	count_backs(stacks, left, 1);
+	return 0;
+}
+
+bool rvt_callstack_has_left(const struct rvt_callstack *stack)
+{
+	return stack->stacks;
+}
+
+bool rvt_callstack_is_first(const struct rvt_callstack *stack)
+{
+	return !stack->next;
 }
 
 size_t rvt_callstack_leave(struct rvt_callstack *stack)
 {
-	struct kept_stacks *stacks = get_stacks(stack);
+	struct kept_stacks *stacks = rvt_callstack_stacks(stack);
 	size_t ended = stack->depth;
 	struct kept_stack left, *same;
 
@@ -314,12 +320,12 @@ size_t rvt_callstack_leave(struct rvt_callstack *stack)
 	same = left.depth ? find_same(stacks, &left) : NULL;
 	if (same)
 		same->times++;
-	if (same || !left.depth || array_reserve(&stacks->left, &stacks->room, stacks->n, 1))
+	if (same || !left.depth)
 		return ended;
 	if (stacks->n == MAX_LEFT)
 		forget_oldest(stacks);
-	stacks->left[stacks->n++] = left;
-	count_backs(stacks, &left, 1);
+	if (rvt_callstack_add_left(stacks, &left))
+		return ended;
 	stack->frames = NULL;
 	stack->room = 0;
 	return ended;

@@ -125,6 +125,14 @@ static void read_head(struct buffer *buffer, const struct encoder *encoder)
 	buffer->expects = rvt_stream_head(&buffer->expected, bytes + skip, len);
 }
 
+void rvt_session_prepare_slices(struct buffer *buffer)
+{
+	const struct encoder *encoder = only_encoder(buffer);
+
+	if (encoder && buffer->n_records)
+		read_head(buffer, encoder);
+}
+
 /* When what lies @done bytes into record @n happened, as if trace came evenly. */
 static uint64_t time_of(const struct rvt_aux *records, size_t n, uint64_t done)
 {

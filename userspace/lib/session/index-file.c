@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The file of an index: eight bytes that say so, and one zstd frame with a check sum. In it are
- * numbers of seven bits a byte, the low ones first, all but the last byte with the eighth bit;
- * signed ones as zigzag; and texts, each behind its length. Places are in the order of their files
+ * The file of an index: eight bytes that say so, the last of them which version of the format it
+ * is, and one zstd frame with a check sum. In it are numbers (index-bytes.h), and texts, each
+ * behind its length. Places are in the order of their files
  * and addresses, so that those of a segment are near to each other: lists are of differences.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
-#include "util/array.h"
+#include "index-bytes.h"
 #include "index-state.h"
 
-#define MAGIC "RVTINDX1"
+#define MAGIC "RVTINDX2"
 #define LEVEL 3
 #define SHARE 200		/* the index has at most this part of the trace, ... */
 #define LEAST (64u << 10)	/* ... or so many bytes */
@@ -25,68 +25,7 @@ enum { ANY_CPU = 1, KERNEL_LOST = 2, ALWAYS = 4, HAS_BEFORE = 8, EXECUTED = 16, 
 
 /* ---- what both directions go through ---- */
 
-struct bytes {
-	uint8_t *at;
-	size_t n, room;		/* .room: of what is read, the end */
-	bool failed;		/* no memory, or it ends too early */
-	uint64_t time;		/* the last one */
-};
-
-static void put(struct bytes *out, uint64_t number)
-{
-	if (array_reserve(&out->at, &out->room, out->n, 10)) {
-		out->failed = true;
-		return;
-	}
-	for (; number > 0x7f; number >>= 7)
-		out->at[out->n++] = number | 0x80;
-	out->at[out->n++] = number;
-}
-
-static uint64_t get(struct bytes *in)
-{
-	uint64_t number = 0;
-
-	for (unsigned int shift = 0; shift < 64; shift += 7) {
-		uint8_t byte;
-
-		if (in->n == in->room)
-			break;
-		byte = in->at[in->n++];
-		number |= (uint64_t)(byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return number;
-	}
-	in->failed = true;
-	return 0;
-}
-
-static uint64_t zigzag(int64_t number)
-{
-	return (uint64_t)number << 1 ^ (uint64_t)(number >> 63);
-}
-
-static int64_t get_signed(struct bytes *in)
-{
-	uint64_t number = get(in);
-
-	return (int64_t)(number >> 1 ^ -(number & 1));
-}
-
-/* Times are near to each other. */
-static void put_time(struct bytes *out, uint64_t time)
-{
-	put(out, zigzag((int64_t)(time - out->time)));
-	out->time = time;
-}
-
-static uint64_t get_time(struct bytes *in)
-{
-	in->time += (uint64_t)get_signed(in);
-	return in->time;
-}
-
-static void put_text(struct bytes *out, const char *text)
+static void put_text(struct index_buffer *out, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -100,7 +39,7 @@ static void put_text(struct bytes *out, const char *text)
 }
 
 /* NULL: no memory, or it is none. */
-static char *get_text(struct bytes *in)
+static char *get_text(struct index_buffer *in)
 {
 	uint64_t len = get(in);
 	char *text;
@@ -116,7 +55,7 @@ static char *get_text(struct bytes *in)
 }
 
 /* How many there are of what takes at least a byte each. */
-static size_t get_count(struct bytes *in)
+static size_t get_count(struct index_buffer *in)
 {
 	uint64_t n = get(in);
 
@@ -234,7 +173,7 @@ static int store_granules(const struct rvt_index *index, unsigned int shift,
 }
 
 /* Number 0 is no path. */
-static void put_granules(struct bytes *out, const struct stored_granules *stored)
+static void put_granules(struct index_buffer *out, const struct stored_granules *stored)
 {
 	const struct rvt_index_granule none = { .path = NULL }, *before = NULL;
 	uint64_t path = 0;
@@ -268,7 +207,8 @@ static int compare_ids(const void *a, const void *b)
 }
 
 /* @numbers: what ids become; NULL: they stay. Sorted, each once. */
-static void put_ids(struct bytes *out, const uint32_t *ids, size_t n, const uint32_t *numbers)
+static void put_ids(struct index_buffer *out, const uint32_t *ids, size_t n,
+		    const uint32_t *numbers)
 {
 	uint32_t *list = calloc(n + 1, sizeof(*list)), before = 0;
 	size_t kept = 0;
@@ -291,9 +231,96 @@ static void put_ids(struct bytes *out, const uint32_t *ids, size_t n, const uint
 	free(list);
 }
 
+/* ---- stations ---- */
+
+/* Those that are written. */
+struct chosen_stations {
+	struct index_station *list;
+	size_t n;
+};
+
+static void put_station(struct index_buffer *out, const struct index_station *station,
+			size_t n_spots)
+{
+	for (size_t i = 0; i < n_spots; i++) {
+		const struct index_spot *spot = &station->spots[i];
+
+		put(out, spot->record);
+		put(out, spot->begun);
+		put(out, spot->done);
+		put_time(out, spot->time);
+	}
+	put_time(out, station->latest);
+	put_time(out, station->earliest);
+	put(out, station->len);
+	if (array_reserve(&out->at, &out->room, out->n, station->len)) {
+		out->failed = true;
+		return;
+	}
+	if (station->len)
+		memcpy(out->at + out->n, station->changes, station->len);
+	out->n += station->len;
+}
+
+static void put_stations(struct index_buffer *out, const struct rvt_index *index,
+			 const struct index_station *stations, size_t n)
+{
+	put(out, index->cuts);
+	put(out, n);
+	put(out, n ? index->n_spots : 0);
+	for (size_t i = 0; i < n; i++)
+		put_station(out, &stations[i], index->n_spots);
+}
+
+static void get_station(struct index_buffer *in, struct index_station *station, size_t n_spots)
+{
+	uint64_t len;
+
+	station->spots = calloc(n_spots + 1, sizeof(*station->spots));
+	in->failed |= !station->spots;
+	for (size_t i = 0; i < n_spots && !in->failed; i++) {
+		struct index_spot *spot = &station->spots[i];
+
+		spot->record = get(in);
+		spot->begun = get(in);
+		spot->done = get(in);
+		spot->time = get_time(in);
+	}
+	station->latest = get_time(in);
+	station->earliest = get_time(in);
+	len = get(in);
+	if (in->failed || len > in->room - in->n) {
+		in->failed = true;
+		return;
+	}
+	station->changes = malloc(len + 1);
+	in->failed |= !station->changes;
+	if (station->changes)
+		memcpy(station->changes, in->at + in->n, len);
+	station->len = len;
+	in->n += len;
+}
+
+static void get_stations(struct index_buffer *in, struct rvt_index *index)
+{
+	size_t n;
+
+	index->cuts = get(in);
+	n = get_count(in);
+	index->n_spots = n ? get_count(in) : get(in);
+	for (size_t i = 0; i < n && !in->failed; i++) {
+		if (array_grow(&index->stations, index->n_stations)) {
+			in->failed = true;
+			return;
+		}
+		index->stations[index->n_stations] = (struct index_station){ .spots = NULL };
+		get_station(in, &index->stations[index->n_stations++], index->n_spots);
+	}
+}
+
 /* ---- writing ---- */
 
-static void put_exit(struct bytes *out, const struct joint_point *exit)
+static void put_exit(struct index_buffer *out, const struct joint_point *exit)
 {
 	put(out, exit->before.n_edges);
 	put(out, exit->source.left_at);
@@ -317,7 +344,7 @@ static unsigned int flags_of(const struct index_segment *segment)
 		(exit->given_up ? GIVEN_UP : 0) | (exit->passed_exec ? PASSED_EXEC : 0);
 }
 
-static void put_segment(struct bytes *out, const struct index_segment *segment,
+static void put_segment(struct index_buffer *out, const struct index_segment *segment,
 			const struct stored_granules *granules)
 {
 	const struct rvt_index_segment *told = &segment->told;
@@ -341,8 +368,8 @@ static void put_segment(struct bytes *out, const struct index_segment *segment,
 	put_ids(out, told->granules, granules->shift ? told->n_granules : 0, granules->numbers);
 }
 
-static void put_all(struct bytes *out, const struct rvt_index *index,
-		    const struct stored_granules *granules)
+static void put_all(struct index_buffer *out, const struct rvt_index *index,
+		    const struct stored_granules *granules, const struct chosen_stations *stations)
 {
 	put(out, index->key.size);
 	put(out, index->key.mtime);
@@ -364,10 +391,11 @@ static void put_all(struct bytes *out, const struct rvt_index *index,
 	put(out, index->n_segments);
 	for (size_t i = 0; i < index->n_segments; i++)
 		put_segment(out, &index->segments[i], granules);
+	put_stations(out, index, stations->list, stations->n);
 }
 
 /* 0 or -ENOMEM. */
-static int compress(const struct bytes *payload, void **bytes, size_t *len)
+static int compress(const struct index_buffer *payload, void **bytes, size_t *len)
 {
 	size_t room = ZSTD_compressBound(payload->n), n;
 	ZSTD_CCtx *zstd = ZSTD_createCCtx();
@@ -392,14 +420,15 @@ static int compress(const struct bytes *payload, void **bytes, size_t *len)
 	return 0;
 }
 
-static int pack(const struct rvt_index *index, unsigned int shift, void **bytes, size_t *len)
+static int pack(const struct rvt_index *index, unsigned int shift,
+		const struct chosen_stations *stations, void **bytes, size_t *len)
 {
 	struct stored_granules granules = { .shift = 0 };
-	struct bytes payload = { .at = NULL };
+	struct index_buffer payload = { .at = NULL };
 	int err = shift ? store_granules(index, shift, &granules) : 0;
 
 	if (!err) {
-		put_all(&payload, index, &granules);
+		put_all(&payload, index, &granules, stations);
 		err = payload.failed ? -ENOMEM : compress(&payload, bytes, len);
 	}
 	free(payload.at);
@@ -408,22 +437,69 @@ static int pack(const struct rvt_index *index, unsigned int shift, void **bytes,
 	return err;
 }
 
+/* How many bytes these take. 0 or -ENOMEM. */
+static int measure(const struct rvt_index *index, const struct chosen_stations *stations,
+		   size_t *len)
+{
+	struct index_buffer payload = { .at = NULL };
+	void *bytes;
+	int err;
+
+	put_stations(&payload, index, stations->list, stations->n);
+	err = payload.failed ? -ENOMEM : compress(&payload, &bytes, len);
+	if (!err)
+		free(bytes);
+	free(payload.at);
+	return err;
+}
+
+static void free_chosen(const struct rvt_index *index, struct chosen_stations *stations)
+{
+	if (stations->list != index->stations)
+		rvt_index_free_stations(stations->list, stations->n);
+	*stations = (struct chosen_stations){ .list = NULL };
+}
+
+/* Every one, every second, fourth ...: so many that all of them take half of @most bytes. */
+static int choose_stations(const struct rvt_index *index, uint64_t most,
+			   struct chosen_stations *stations)
+{
+	size_t len;
+	int err;
+
+	*stations = (struct chosen_stations){ index->stations, index->n_stations };
+	for (size_t step = 2;; step *= 2) {
+		err = measure(index, stations, &len);
+		if (!err && len <= most / 2)
+			return 0;
+		free_chosen(index, stations);
+		if (err || step > index->n_stations)
+			return err;
+		err = rvt_index_thin(index, step, &stations->list, &stations->n);
+		if (err)
+			return err;
+	}
+}
+
 int rvt_index_pack(const struct rvt_index *index, void **bytes, size_t *len)
 {
 	uint64_t most = index->trace / SHARE > LEAST ? index->trace / SHARE : LEAST;
+	struct chosen_stations stations;
+	int err = choose_stations(index, most, &stations);
 
-	for (unsigned int shift = index->shift;; shift += 2) {
-		int err = pack(index, shift <= MAX_SHIFT ? shift : 0, bytes, len);
-
+	for (unsigned int shift = index->shift; !err; shift += 2) {
+		err = pack(index, shift <= MAX_SHIFT ? shift : 0, &stations, bytes, len);
 		if (err || *len <= most || !shift || shift > MAX_SHIFT)
-			return err;
+			break;
 		free(*bytes);
 	}
+	free_chosen(index, &stations);
+	return err;
 }
 
 /* ---- reading ---- */
 
-static void get_missing(struct bytes *in, struct rvt_index *index)
+static void get_missing(struct index_buffer *in, struct rvt_index *index)
 {
 	size_t n = get_count(in);
 
@@ -441,7 +517,7 @@ static void get_missing(struct bytes *in, struct rvt_index *index)
 	}
 }
 
-static void get_tasks(struct bytes *in, struct rvt_index *index)
+static void get_tasks(struct index_buffer *in, struct rvt_index *index)
 {
 	size_t n = get_count(in);
 
@@ -461,7 +537,7 @@ static void get_tasks(struct bytes *in, struct rvt_index *index)
 	}
 }
 
-static void get_paths(struct bytes *in, struct rvt_index *index)
+static void get_paths(struct index_buffer *in, struct rvt_index *index)
 {
 	size_t n = get_count(in);
 
@@ -477,7 +553,7 @@ static void get_paths(struct bytes *in, struct rvt_index *index)
 	}
 }
 
-static void get_granules(struct bytes *in, struct rvt_index *index)
+static void get_granules(struct index_buffer *in, struct rvt_index *index)
 {
 	struct rvt_index_granule granule = { .path = NULL };
 	uint64_t shift = get(in);
@@ -506,7 +582,7 @@ static void get_granules(struct bytes *in, struct rvt_index *index)
 }
 
 /* Numbers less than @most, which rise. */
-static const uint32_t *get_ids(struct bytes *in, size_t most, size_t *n)
+static const uint32_t *get_ids(struct index_buffer *in, size_t most, size_t *n)
 {
 	size_t count = get_count(in);
 	uint32_t *ids = calloc(count + 1, sizeof(*ids));
@@ -526,7 +602,7 @@ static const uint32_t *get_ids(struct bytes *in, size_t most, size_t *n)
 	return ids;
 }
 
-static void get_exit(struct bytes *in, struct joint_point *exit, uint64_t flags)
+static void get_exit(struct index_buffer *in, struct joint_point *exit, uint64_t flags)
 {
 	exit->has_before = flags & HAS_BEFORE;
 	exit->before = (struct slice){
@@ -542,7 +618,7 @@ static void get_exit(struct bytes *in, struct joint_point *exit, uint64_t flags)
 	exit->moment = get_time(in);
 }
 
-static void get_segment(struct bytes *in, const struct rvt_index *index,
+static void get_segment(struct index_buffer *in, const struct rvt_index *index,
 			struct index_segment *segment)
 {
 	struct rvt_index_segment *told = &segment->told;
@@ -569,7 +645,7 @@ static void get_segment(struct bytes *in, const struct rvt_index *index,
 	told->granules = get_ids(in, index->n_granules, &told->n_granules);
 }
 
-static void get_segments(struct bytes *in, struct rvt_index *index)
+static void get_segments(struct index_buffer *in, struct rvt_index *index)
 {
 	size_t n = get_count(in);
 
@@ -583,7 +659,7 @@ static void get_segments(struct bytes *in, struct rvt_index *index)
 	}
 }
 
-static void get_key(struct bytes *in, struct index_key *key)
+static void get_key(struct index_buffer *in, struct index_key *key)
 {
 	key->size = get(in);
 	key->mtime = get(in);
@@ -591,15 +667,17 @@ static void get_key(struct bytes *in, struct index_key *key)
 	key->code = get(in);
 }
 
-/* 0, -EBADMSG, -ENOMEM. */
-static int decompress(const void *bytes, size_t len, struct bytes *payload)
+/* 0, -EBADMSG, -EPROTO (of another version), -ENOMEM. */
+static int decompress(const void *bytes, size_t len, struct index_buffer *payload)
 {
 	const char *frame = (const char *)bytes + sizeof(MAGIC) - 1;
 	size_t packed = len - (sizeof(MAGIC) - 1), n;
 	unsigned long long size;
 
-	if (len < sizeof(MAGIC) || memcmp(bytes, MAGIC, sizeof(MAGIC) - 1))
+	if (len < sizeof(MAGIC) || memcmp(bytes, MAGIC, sizeof(MAGIC) - 2))
 		return -EBADMSG;
+	if (((const char *)bytes)[sizeof(MAGIC) - 2] != MAGIC[sizeof(MAGIC) - 2])
+		return -EPROTO;
 	size = ZSTD_getFrameContentSize(frame, packed);
 	if (size == ZSTD_CONTENTSIZE_ERROR || size == ZSTD_CONTENTSIZE_UNKNOWN ||
 	    size > (uint64_t)packed * MAX_RATIO)
@@ -616,7 +694,7 @@ int rvt_index_read(const void *payload, size_t len, const struct index_key *key,
 		   struct rvt_index **result)
 {
 	struct rvt_index *index = calloc(1, sizeof(*index));
-	struct bytes in = { .at = (uint8_t *)payload, .room = len };
+	struct index_buffer in = { .at = (uint8_t *)payload, .room = len };
 	int err = index ? 0 : -ENOMEM;
 
 	if (!err) {
@@ -632,6 +710,7 @@ int rvt_index_read(const void *payload, size_t len, const struct index_key *key,
 		get_tasks(&in, index);
 		get_granules(&in, index);
 		get_segments(&in, index);
+		get_stations(&in, index);
 		if (in.failed || in.n != in.room)
 			err = -EBADMSG;
 	}
@@ -645,7 +724,7 @@ int rvt_index_read(const void *payload, size_t len, const struct index_key *key,
 int rvt_index_parse(const void *bytes, size_t len, const struct index_key *key,
 		    struct rvt_index **result)
 {
-	struct bytes payload = { .at = NULL };
+	struct index_buffer payload = { .at = NULL };
 	int err = decompress(bytes, len, &payload);
 
 	if (!err)
@@ -676,6 +755,24 @@ static bool is_in_order(const struct rvt_session *session, const struct rvt_inde
 	return segment->from >= aux->offset && segment->from - aux->offset <= aux->size;
 }
 
+static bool is_spot_whole(const struct buffer *buffer, const struct index_spot *spot)
+{
+	return spot->record < buffer->n_records ?
+		!spot->begun || spot->done <= buffer->records[spot->record].size :
+		spot->record == buffer->n_records && !spot->begun;
+}
+
+static bool are_stations_whole(const struct rvt_session *session, const struct rvt_index *index)
+{
+	if (index->n_stations && index->n_spots != session->n_buffers)
+		return false;
+	for (size_t i = 0; i < index->n_stations; i++)
+		for (size_t k = 0; k < index->n_spots; k++)
+			if (!is_spot_whole(&session->buffers[k], &index->stations[i].spots[k]))
+				return false;
+	return true;
+}
+
 static bool is_whole(const struct rvt_session *session, const struct rvt_index *index)
 {
 	size_t buffers = 0, found = 0;
@@ -687,7 +784,7 @@ static bool is_whole(const struct rvt_session *session, const struct rvt_index *
 			return false;
 		found += index_is_last(index, i);
 	}
-	return buffers == found;
+	return buffers == found && are_stations_whole(session, index);
 }
 
 int rvt_index_unpack(const struct rvt_session *session, const void *bytes, size_t len,
@@ -702,7 +799,8 @@ int rvt_index_unpack(const struct rvt_session *session, const void *bytes, size_
 		rvt_index_free(*index);
 		err = -EBADMSG;
 	}
-	*why = err == -ESTALE ? "the recording, a file with code or an option that chooses it is "
+	*why = err == -EPROTO ? "another version of this program made it" :
+	       err == -ESTALE ? "the recording, a file with code or an option that chooses it is "
 				"another than when it was made" :
 	       err == -EBADMSG ? "it is damaged" : err ? strerror(-err) : NULL;
 	return err;

@@ -31,6 +31,22 @@ struct index_missing {
 	int error;
 };
 
+/* Where a buffer was between two messages. */
+struct index_spot {
+	size_t record;		/* all of them: it had ended */
+	uint64_t done;		/* bytes of it, if .begun */
+	bool begun;
+	uint64_t time;
+};
+
+struct index_station {
+	struct index_spot *spots;	/* of each buffer; malloc'd */
+	/* what was told before it; from it on */
+	uint64_t latest, earliest;
+	uint8_t *changes;	/* of what is kept, since the one before (stations.c); malloc'd */
+	size_t len;
+};
+
 struct rvt_index {
 	struct index_key key;
 	unsigned int shift;	/* of granules; 0: there are none */
@@ -41,6 +57,9 @@ struct rvt_index {
 	struct index_missing *missing;
 	struct index_segment *segments;		/* by buffer, in order */
 	size_t n_tasks, n_granules, n_paths, n_missing, n_segments;
+	struct index_station *stations;
+	size_t n_stations, n_spots;	/* .n_spots: of each */
+	uint64_t cuts;		/* of call stacks */
 };
 
 /* What a session decodes of its recording (rvt_session.choice). */
@@ -57,12 +76,16 @@ struct index_choice {
 int rvt_index_key(const struct rvt_session *session, struct index_key *key);
 /*
  * index-file.c: the index in a file's bytes, or in what is packed in them. @key: what it must have;
- * NULL: any. 0, -EBADMSG, -ESTALE (another key), -ENOMEM.
+ * NULL: any. 0, -EBADMSG, -EPROTO, -ESTALE (another key), -ENOMEM.
  */
 int rvt_index_read(const void *payload, size_t len, const struct index_key *key,
 		   struct rvt_index **index);
 int rvt_index_parse(const void *bytes, size_t len, const struct index_key *key,
 		    struct rvt_index **index);
+/* index-stations.c: the same with only each @step-th. 0 or -ENOMEM; what is made is freed so. */
+int rvt_index_thin(const struct rvt_index *index, size_t step, struct index_station **stations,
+		   size_t *n);
+void rvt_index_free_stations(struct index_station *stations, size_t n);
 /* index-choose.c: @choice may be NULL. */
 void rvt_index_choice_free(struct index_choice *choice);
 /* Whether segment @n + 1 is of another buffer, or there is none. */

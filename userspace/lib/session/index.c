@@ -108,6 +108,7 @@ void rvt_index_free(struct rvt_index *index)
 	if (!index)
 		return;
 	free_segments(index);
+	rvt_index_free_stations(index->stations, index->n_stations);
 	for (size_t i = 0; i < index->n_tasks; i++)
 		free((void *)index->tasks[i].comm);
 	for (size_t i = 0; i < index->n_paths; i++)

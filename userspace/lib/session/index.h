@@ -60,8 +60,8 @@ int rvt_index_make(struct rvt_session *session, int (*poll)(void *ctx), void *ct
 int rvt_index_pack(const struct rvt_index *index, void **bytes, size_t *len);
 /*
  * rvt_index_unpack - the reverse. @why: a constant that says why it is of no use. 0, -EBADMSG
- * (damaged), -ESTALE (of another recording, other files with code, other options or another version
- * of this library), -ENOMEM.
+ * (damaged), -EPROTO (the format is of another version), -ESTALE (of another recording, other files
+ * with code, other options or another version of this library), -ENOMEM.
  */
 int rvt_index_unpack(const struct rvt_session *session, const void *bytes, size_t len,
 		     struct rvt_index **index, const char **why);

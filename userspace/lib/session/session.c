@@ -138,7 +138,7 @@ static bool is_behind(const struct buffer *buffer, const struct buffer *other, b
  * record to record. What came before is no matter, so that a decoding that begins anywhere has the
  * same order.
  */
-static int run_merged(struct rvt_session *session)
+int rvt_session_run_merged(struct rvt_session *session)
 {
 	bool stamps = has_stamps(session);
 	struct buffer *buffer, *other;
@@ -146,7 +146,8 @@ static int run_merged(struct rvt_session *session)
 
 	while (err >= 0 && (buffer = next_buffer(session, stamps, &other)))
 		do
-			err = rvt_buffer_step(buffer, stamps && (other || session->shared));
+			err = rvt_buffer_step(buffer, session->by_message ||
+					      (stamps && (other || session->shared)));
 		while (err == 1 && other && buffer->record < buffer->n_records &&
 		       is_behind(buffer, other, stamps));
 	return err;
@@ -258,7 +259,8 @@ static int run(struct rvt_session *session)
 	}
 	/* one thread decodes all of it */
 	forget_choice(session);
-	err = options->by_cpu || options->count ? run_by_cpu(session) : run_merged(session);
+	err = options->by_cpu || options->count ? run_by_cpu(session) :
+						  rvt_session_run_merged(session);
 	return err == 1 ? 0 : err;
 }
 

@@ -175,6 +175,7 @@ struct rvt_session {
 	struct dump *dump;		/* NULL: it is no dump */
 	int64_t only_source;		/* -1: all */
 	bool by_source;		/* each source of a stream is a hart */
+	bool by_message;	/* one thread goes from message to message in any case */
 	bool every_loss;	/* also those in code that cannot be read are told one by one */
 	struct rvt_sideband *sideband;
 	struct decode_context decode, *decode_contexts;	/* of this thread, of others */
@@ -237,6 +238,10 @@ int rvt_session_give_up(struct rvt_session *session, int err, const char *path, 
 /* session.c: before and after decoding; @err is how that went, and returned if it is not 0. */
 int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *sink);
 int rvt_session_complete(struct rvt_session *session, int err);
+/* session.c: all buffers by turns, in order of time. 0, 1, or an error. */
+int rvt_session_run_merged(struct rvt_session *session);
+/* cut.c: what slices of the buffer must know of its beginning. */
+void rvt_session_prepare_slices(struct buffer *buffer);
 
 /* meta.c: encoders from the metadata text or a parameter file. 0 or -errno with *error. */
 int rvt_session_read_meta(struct rvt_session *session, char **error);

@@ -4,49 +4,17 @@
 #include <stdlib.h>
 #include <rvtrace/transfers.h>
 #include "callstack/share.h"
+#include "saved.h"
 #include "session/slices.h"
+#include "state.h"
 #include "util/sized.h"
 
 #define CAUSE_ECALL_FIRST 8	/* from U-mode */
 #define CAUSE_ECALL_LAST 11	/* from M-mode */
 
-struct thread_stack {
-	int32_t tid;		/* first: key of the tree */
-	uint32_t life;
-	uint64_t stopped_at;	/* where its tracing last stopped; 0: not known */
-	struct rvt_callstack *stack;
-};
-
 struct process_stack {
 	int32_t pid;		/* first: key of the tree */
 	struct rvt_callstack *stack;	/* of one of its threads */
-};
-
-struct hart_state {
-	bool has_last;		/* .last is the instruction before the next run */
-	bool in_line;
-	uint8_t last_class;	/* enum rvt_insn_class */
-	uint64_t last, next;	/* its address, and that of the one after it */
-	struct rvt_straight_line line;	/* at hand; but for .last */
-	/*
-	 * In a slice of a recording (struct rvt_session_slices): a straight line belongs to the
-	 * slice in which it began, with the transfer at its end.
-	 */
-	bool resumed;		/* hart flow->resumed was seen */
-	bool others;		/* the line at hand belongs to the slice before */
-	bool crossed;		/* it reaches behind the end of this slice */
-	bool lost;		/* flow is, since it last went on */
-	bool stopped;		/* tracing stopped before .stopped_at */
-	uint64_t stopped_at;
-	struct thread_stack *thread;
-};
-
-struct rvt_transfers {
-	struct rvt_transfers_ops ops;
-	size_t max_depth;
-	uint64_t handler;	/* of the kernel, as far as traps were seen; 0: none was */
-	void *threads, *processes;	/* tsearch trees */
-	struct rvt_unwind *unwind;	/* NULL: no stacks are kept, or no files are known */
 };
 
 static const struct {
@@ -78,14 +46,14 @@ static bool wants(const struct rvt_transfers *transfers, const struct rvt_hart_f
 	return !transfers->ops.wants || transfers->ops.wants(transfers->ops.wants_ctx, hart);
 }
 
-static int compare_tids(const void *a, const void *b)
+int rvt_transfers_compare(const void *a, const void *b)
 {
 	const int32_t *x = a, *y = b;
 
 	return *x < *y ? -1 : *x > *y;
 }
 
-static struct hart_state *get_state(struct rvt_hart_flow *hart)
+struct hart_state *rvt_transfers_hart(struct rvt_hart_flow *hart)
 {
 	struct hart_state *state = hart->user;
 
@@ -97,14 +65,13 @@ static struct hart_state *get_state(struct rvt_hart_flow *hart)
 }
 
 /* Threads of a process go on with each other's stacks. Without memory they do not. */
-static void share_stack(struct rvt_transfers *transfers, const struct rvt_task *task,
-			struct rvt_callstack *stack)
+static void share_stack(struct rvt_transfers *transfers, int32_t pid, struct rvt_callstack *stack)
 {
 	struct process_stack *process, **found;
 
-	if (!task || task->pid <= 0)
+	if (!pid)
 		return;
-	found = tfind(&task->pid, &transfers->processes, compare_tids);
+	found = tfind(&pid, &transfers->processes, rvt_transfers_compare);
 	if (found) {
 		rvt_callstack_share(stack, (*found)->stack);
 		return;
@@ -112,8 +79,8 @@ static void share_stack(struct rvt_transfers *transfers, const struct rvt_task *
 	process = malloc(sizeof(*process));
 	if (!process)
 		return;
-	*process = (struct process_stack){ task->pid, stack };
-	if (!tsearch(process, &transfers->processes, compare_tids))
+	*process = (struct process_stack){ pid, stack };
+	if (!tsearch(process, &transfers->processes, rvt_transfers_compare))
 		free(process);
 }
 
@@ -127,33 +94,44 @@ static void clear_stack(struct thread_stack *thread, const struct rvt_task *task
 	thread->stopped_at = 0;
 }
 
+struct thread_stack *rvt_transfers_thread(struct rvt_transfers *transfers, int32_t tid,
+					  int32_t pid, uint32_t life)
+{
+	struct thread_stack **found, *thread;
+
+	found = tfind(&tid, &transfers->threads, rvt_transfers_compare);
+	if (found)
+		return *found;
+	thread = malloc(sizeof(*thread));
+	if (!thread)
+		return NULL;
+	*thread = (struct thread_stack){ .tid = tid, .life = life, .pid = pid,
+					 .serial = transfers->n_threads };
+	thread->stack = rvt_callstack_create(transfers->max_depth, transfers->unwind ?
+					     rvt_unwind_code(transfers->unwind) : NULL);
+	if (!thread->stack || !tsearch(thread, &transfers->threads, rvt_transfers_compare)) {
+		rvt_callstack_destroy(thread->stack);
+		free(thread);
+		return NULL;
+	}
+	transfers->n_threads++;
+	share_stack(transfers, pid, thread->stack);
+	return thread;
+}
+
 /* The stack of the hart flow's thread; a cpu whose thread is not known has one of its own. */
 static struct rvt_callstack *get_stack(struct rvt_transfers *transfers, struct rvt_hart_flow *hart)
 {
 	struct hart_state *state = hart->user;
 	int32_t tid = hart->task && hart->task->tid > 0 ? hart->task->tid : -2 - hart->cpu;
 	uint32_t life = hart->task ? hart->task->life : 0;
-	struct thread_stack *thread = state->thread, **found;
+	int32_t pid = hart->task && hart->task->pid > 0 ? hart->task->pid : 0;
+	struct thread_stack *thread = state->thread;
 
 	if (!thread || thread->tid != tid) {
-		found = tfind(&tid, &transfers->threads, compare_tids);
-		thread = found ? *found : calloc(1, sizeof(*thread));
+		thread = rvt_transfers_thread(transfers, tid, pid, life);
 		if (!thread)
 			return NULL;
-		if (!found) {
-			thread->tid = tid;
-			thread->life = life;
-			thread->stack = rvt_callstack_create(transfers->max_depth,
-							     transfers->unwind ?
-							     rvt_unwind_code(transfers->unwind) :
-							     NULL);
-			if (!thread->stack || !tsearch(thread, &transfers->threads, compare_tids)) {
-				rvt_callstack_destroy(thread->stack);
-				free(thread);
-				return NULL;
-			}
-			share_stack(transfers, hart->task, thread->stack);
-		}
 		state->thread = thread;
 	}
 	if (thread->life != life)
@@ -179,7 +157,7 @@ static int end_line(struct rvt_transfers *transfers, struct rvt_hart_flow *hart)
 	int err;
 
 	state->in_line = state->others = false;
-	if (!ours)
+	if (!ours || transfers->muted)
 		return 0;
 	if (!transfers->ops.line || !wants(transfers, hart))
 		return 0;
@@ -233,11 +211,15 @@ static int do_transfer(struct rvt_transfers *transfers, struct rvt_hart_flow *ha
 		       const struct rvt_transfer *transfer, uint64_t back)
 {
 	const struct rvt_transfers_ops *ops = &transfers->ops;
-	bool wanted = wants(transfers, hart);
 	struct rvt_callstack *stack;
-	int err = find_stack(transfers, hart, &stack);
 	size_t ended;
+	bool wanted;
+	int err;
 
+	if (transfers->muted)
+		return 0;
+	wanted = wants(transfers, hart);
+	err = find_stack(transfers, hart, &stack);
 	if (!err && ops->transfer && wanted)
 		err = ops->transfer(ops->ctx, hart, transfer, stack);
 	if (err)
@@ -292,7 +274,7 @@ static int break_line(struct rvt_transfers *transfers, struct rvt_hart_flow *har
 static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct rvt_transfers *transfers = ctx;
-	struct hart_state *state = get_state(hart);
+	struct hart_state *state = rvt_transfers_hart(hart);
 	uint64_t told = 0;
 
 	if (!state)
@@ -360,10 +342,13 @@ static int bridge_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *ha
 	const struct rvt_transfer transfer = { .kind = kind, .from = state->stopped_at, .to = pc,
 					   .flags = flags[kind] };
 	struct rvt_callstack *stack;
-	int err = find_stack(transfers, hart, &stack);
 	size_t ended, depth;
 	uint64_t from;
+	int err;
 
+	if (transfers->muted)
+		return 0;
+	err = find_stack(transfers, hart, &stack);
 	if (err || !stack)
 		return err;
 	from = state->thread->stopped_at;
@@ -434,7 +419,7 @@ static int take_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *hart
 static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct rvt_transfers *transfers = ctx;
-	struct hart_state *state = get_state(hart);
+	struct hart_state *state = rvt_transfers_hart(hart);
 	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_START, .flags = "tr strt",
 					 .to = event->pc };
 	int err = 0;
@@ -477,7 +462,7 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	default:
 		break;
 	}
-	if (!err && transfers->ops.event)
+	if (!err && transfers->ops.event && !transfers->muted)
 		err = transfers->ops.event(transfers->ops.ctx, hart, event);
 	return err;
 }
@@ -535,6 +520,11 @@ void rvt_transfers_sink(struct rvt_transfers *transfers, struct rvt_session_sink
 	sink->runs = take_runs;
 	sink->event = take_event;
 	sink->end = take_end;
+}
+
+void rvt_transfers_mute(struct rvt_transfers *transfers, bool muted)
+{
+	transfers->muted = muted;
 }
 
 static void add_cuts(const void *node, VISIT which, void *closure)
