@@ -316,7 +316,9 @@ static int load_calls(struct loading *loading, struct call_thread *thread, struc
 		struct call call = { .function = function_of(loading, words_get(words)) };
 
 		get_call(words, &call);
-		if (!call.function || words->failed)
+		/* a jump leads from what was called, and ends when the next one does */
+		if (!call.function || words->failed ||
+		    (call.tail && (!i || thread->calls[i - 1].tail)))
 			return -EBADMSG;
 		tails += call.tail;
 		/* below another one no call is the same */

@@ -196,3 +196,9 @@ int rvt_callstack_load_left(struct rvt_callstack *stack, struct words *words)
 	}
 	return result_of(words);
 }
+
+/* Callers are looked for only where some may wait. */
+bool rvt_callstack_is_sound(const struct rvt_callstack *stack)
+{
+	return stack->stacks || !stack->returns.n;
+}

@@ -27,5 +27,7 @@ void rvt_callstack_save(const struct rvt_callstack *stack, struct words *words);
 int rvt_callstack_load(struct rvt_callstack *stack, struct words *words);
 void rvt_callstack_save_left(const struct rvt_callstack *stack, struct words *words);
 int rvt_callstack_load_left(struct rvt_callstack *stack, struct words *words);
+/* Behind both: whether one fits to the other. */
+bool rvt_callstack_is_sound(const struct rvt_callstack *stack);
 
 #endif

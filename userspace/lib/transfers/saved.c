@@ -76,7 +76,9 @@ static int load_thread(struct rvt_transfers *transfers, uint64_t key, struct wor
 	thread->stopped_at = words_get(words);
 	left = words_get(words);
 	err = rvt_callstack_load(thread->stack, words);
-	return !err && left ? rvt_callstack_load_left(thread->stack, words) : err;
+	if (!err && left)
+		err = rvt_callstack_load_left(thread->stack, words);
+	return err || rvt_callstack_is_sound(thread->stack) ? err : -EBADMSG;
 }
 
 int rvt_transfers_load(struct rvt_transfers *transfers, uint64_t key, struct words *words)
