@@ -324,6 +324,12 @@ static int stamp_bytes(struct buffer *buffer)
 	return err;
 }
 
+void rvt_buffer_note_moment(struct buffer *buffer)
+{
+	if (buffer->slice && !buffer->was_left && buffer->time > buffer->slice->moment)
+		buffer->slice->moment = buffer->time;
+}
+
 /* What ran is told before the time of the record counts. */
 static int end_record(struct buffer *buffer)
 {
@@ -334,6 +340,7 @@ static int end_record(struct buffer *buffer)
 		rvt_hart_note_exec(hart);
 	if (aux->time > buffer->time)
 		buffer->time = aux->time;
+	rvt_buffer_note_moment(buffer);
 	buffer->record++;
 	buffer->begun = false;
 	return err;
@@ -647,6 +654,7 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 	buffer->done = slice->done;
 	buffer->begun = slice->from;
 	buffer->time = 0;
+	buffer->was_left = false;
 	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
 		hart->before.size = sizeof(hart->before);
 		rvt_flow_stats(hart->base.flow, &hart->before);

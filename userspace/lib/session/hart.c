@@ -353,6 +353,7 @@ static int hart_time(struct hart_flow *hart, const struct rvt_event *event)
 	hart->base.time = now;
 	hart->base.time_exact = true;
 	hart->buffer->time = hart->base.time;
+	rvt_buffer_note_moment(hart->buffer);
 	note_time(hart);
 	err = rvt_hart_seek(hart, rvt_time_to_perf(conv, ticks + 1) - 1);
 	if (err || hart_needs_times(hart) ||

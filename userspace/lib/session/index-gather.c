@@ -336,7 +336,8 @@ int rvt_index_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *
 		if (!err && gathered->crossed && address(run->block, run->first) != gathered->next)
 			err = RVT_SLICE_DONE;
 		gathered->crossed = hart->left;
-		gathered->next = address(run->block, run->first + run->count);
+		if (gathered->crossed)
+			gathered->next = address(run->block, run->first + run->count);
 		insns += run->count;
 	}
 	if (note_hart(gathered, hart, rvt_hart_time(hart, 0), rvt_hart_time(hart, insns)))

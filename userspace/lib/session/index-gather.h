@@ -20,7 +20,6 @@ struct index_gathered {
 	struct rvt_index_segment told;
 	uint32_t *tasks, *granules;
 	size_t n_tasks, n_granules;
-	uint64_t moment;
 	/* how the last run went on, where it is told for how long lines go on */
 	bool crossed;
 	uint64_t next;

@@ -75,14 +75,6 @@ static void *begin(void *ctx, void *thread, unsigned int buffer)
 	return gathered;
 }
 
-static void moment(void *slice, uint64_t time, bool left)
-{
-	struct index_gathered *gathered = slice;
-
-	if (!left && time != UINT64_MAX && time > gathered->moment)
-		gathered->moment = time;
-}
-
 static void set_exit(struct joint_point *exit, const struct joint *joint)
 {
 	if (joint->before) {
@@ -131,7 +123,7 @@ static int note(void *ctx, const struct slice *slice, const struct joint *joint)
 		  &segment->told.n_granules);
 	set_exit(&segment->exit, joint);
 	moment = made->n ? segment[-1].exit.moment : 0;
-	segment->exit.moment = gathered->moment > moment ? gathered->moment : moment;
+	segment->exit.moment = slice->moment > moment ? slice->moment : moment;
 	made->n++;
 	made->from = slice->to;
 	made->record = slice->end_record;
@@ -266,7 +258,7 @@ static int run_rounds(struct maker *maker)
 {
 	const struct rvt_session_slices slices = {
 		.ctx = maker, .overlap = true, .open = open_gatherer, .begin = begin,
-		.moment = moment, .note = note, .misfit = misfit, .reset = forget,
+		.note = note, .misfit = misfit, .reset = forget,
 	};
 	int err;
 

@@ -331,6 +331,7 @@ static int decode_slice(struct worker *worker, struct slice *slice)
 		uint64_t time = buffer->time;
 		bool left = rvt_buffer_slice_left(buffer);
 
+		buffer->was_left = left;
 		more = rvt_buffer_step(buffer, rvt_buffer_slice_slow(buffer));
 		tell_begin(worker->pool, buffer, slice);
 		if (buffer->time != time)

@@ -33,6 +33,7 @@ struct slice {
 	bool before_exec;
 	bool passed_exec;		/* in the record in which it ends: see pass_exec() */
 	uint64_t earliest, latest;	/* by time stamps in it; .latest 0: there were none */
+	uint64_t moment;		/* the latest that the buffer got to in it */
 	unsigned int n_edges;		/* that lead into the next slice */
 	enum slice_begin begin;		/* others read it with the session's lock held */
 	/* delivered in order: */

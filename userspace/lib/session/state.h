@@ -153,6 +153,7 @@ struct buffer {
 	bool begun;
 	bool pending;		/* bytes before .done have more messages */
 	uint64_t time;		/* of the last thing decoded */
+	bool was_left;		/* before this step the flow was the next slice's already */
 	int error;		/* of a call-back that could not return it */
 	uintptr_t used, used_end;	/* of the file, and still in memory */
 	/* the last compressed chunk that was looked at */
@@ -371,6 +372,8 @@ void rvt_session_add_stats(struct rvt_session_totals *sum, const struct rvt_sess
 int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice);
 /* True when the slice has ended (.extended: when it must not). */
 bool rvt_buffer_slice_done(struct buffer *buffer);
+/* The buffer has got to .time: while it is at its own, the slice notes the latest. */
+void rvt_buffer_note_moment(struct buffer *buffer);
 /* Whether the next slice decodes what comes, too. */
 bool rvt_buffer_slice_left(const struct buffer *buffer);
 /*
