@@ -81,7 +81,8 @@ calls_views()
 	read -r from to < <("$rv" stat -i "$dir/perf.data" --json |
 		sed -n 's/.*"all".*"from":\([0-9]*\),"to":\([0-9]*\).*/\1 \2/p' |
 		awk '{ part = ($2 - $1) / 50; printf "%.9f %.9f\n", ($1 + part) / 1e9, ($2 - part) / 1e9 }')
-	for view in "report --no-pager -g" "latency --no-pager" "profile --format folded" "profile --format counts"; do
+	for view in "report --no-pager -g" "latency --no-pager" "profile --format folded" "profile --format counts" \
+		"report --html /dev/stdout"; do
 		# shellcheck disable=SC2086 # they are several words
 		same "$view: what ran first" less $view --time ",$from"
 		# shellcheck disable=SC2086

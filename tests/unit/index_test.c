@@ -29,7 +29,7 @@ static const char *const views[] = {
 static const char *const stack_views[] = {
 	"report --no-pager -g", "report --no-pager -g callee --json",
 	"latency --no-pager", "latency --no-pager --json", "profile --format folded",
-	"profile --format callgrind",
+	"profile --format callgrind", "report --html /dev/stdout",
 };
 
 #define STACK_VIEWS (sizeof(stack_views) / sizeof(*stack_views))

@@ -57,6 +57,8 @@ struct code {
 	struct code_state *state;	/* while it is gathered */
 };
 
+/* gather.c: what was gathered is void. */
+void code_forget(struct code *code);
 /* gather.c: decodes the recording, and fills what begins with .list. 0 or -errno. */
 int code_gather(struct code *code);
 /*

@@ -511,9 +511,13 @@ static void *get_context(void *ctx)
 static void forget(void *ctx)
 {
 	const struct gathering *gathering = ctx;
-	struct code *code = gathering->code;
 
 	transfers_forget(gathering->transfers);
+	code_forget(gathering->code);
+}
+
+void code_forget(struct code *code)
+{
 	tdestroy(code->state->functions, free_nothing);
 	memset(code->state, 0, sizeof(*code->state));
 	code_free(code);

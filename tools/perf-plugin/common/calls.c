@@ -44,13 +44,27 @@ struct call_thread *calls_thread(struct calls *calls, const struct call_thread *
 	return thread;
 }
 
+static struct call_thread thread_of(const struct rvt_hart_flow *hart)
+{
+	return (struct call_thread){ .pid = hart->task ? hart->task->pid : -1,
+				     .tid = hart->task ? hart->task->tid : -2 - hart->cpu,
+				     .life = hart->task ? hart->task->life : 0 };
+}
+
+/* NULL: there is none. */
+static struct call_thread *known_thread(const struct calls *calls, const struct rvt_hart_flow *hart)
+{
+	const struct call_thread key = thread_of(hart);
+	struct call_thread **found = tfind(&key, &calls->threads, compare_threads);
+
+	return found ? *found : NULL;
+}
+
 /* Sets *@thread; a thread with another name is told. 0 or -errno. */
 static int find_thread(struct calls *calls, const struct rvt_hart_flow *hart,
 		       struct call_thread **thread)
 {
-	struct call_thread key = { .pid = hart->task ? hart->task->pid : -1,
-				   .tid = hart->task ? hart->task->tid : -2 - hart->cpu,
-				   .life = hart->task ? hart->task->life : 0 };
+	struct call_thread key = thread_of(hart);
 	const char *comm;
 
 	if (!calls->last || compare_threads(calls->last, &key))
@@ -454,17 +468,23 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 {
 	struct calls *calls = ctx;
 	struct call_thread *thread;
-	int err;
+	bool told = !calls->ops.passes || calls->ops.passes(calls->ops.ctx, hart);
+	int err = 0;
 
-	if (event->type != RVT_EVENT_LOST && !calls->ops.event)
+	if (event->type != RVT_EVENT_LOST && (!told || !calls->ops.event))
 		return 0;
-	err = find_thread(calls, hart, &thread);
+	if (told)
+		err = find_thread(calls, hart, &thread);
+	else
+		thread = known_thread(calls, hart);
 	if (!err && event->type == RVT_EVENT_LOST) {
-		doubt_calls(thread);
-		thread->stopped = false;
+		if (thread) {
+			doubt_calls(thread);
+			thread->stopped = false;
+		}
 		err = note_loss(calls, hart->cpu);
 	}
-	return err || !calls->ops.event ? err :
+	return err || !told || !calls->ops.event ? err :
 		calls->ops.event(calls->ops.ctx, thread, hart, event);
 }
 

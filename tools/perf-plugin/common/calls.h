@@ -93,6 +93,11 @@ struct calls_ops {
 	/* The thread's innermost call. At the end of the trace, nothing more comes of a thread. */
 	int (*end)(void *ctx, struct call_thread *thread, const struct call *call);
 	/*
+	 * Which events are told; others name no thread, but a loss is one also where it does not
+	 * pass. NULL: all are.
+	 */
+	bool (*passes)(void *ctx, const struct rvt_hart_flow *hart);
+	/*
 	 * Of a view that can do with a part of the recording: what was told is void, and all will
 	 * be told again.
 	 */

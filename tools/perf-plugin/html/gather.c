@@ -220,23 +220,67 @@ static int take_only_line(void *ctx, struct call_thread *thread, struct rvt_hart
 	return contexts_line(&data->contexts, hart, line, stack);
 }
 
+/* What is outside of the filters is not on the page. */
+static bool passes(void *ctx, const struct rvt_hart_flow *hart)
+{
+	struct html_data *data = ctx;
+
+	return view_wants(data->view, hart);
+}
+
+static void free_lists(struct html_data *data)
+{
+	for (size_t i = 0; i < data->n_marks; i++)
+		free(data->marks[i].text);
+	free(data->marks);
+	free(data->threads);
+	free(data->functions);
+	free(data->dsos);
+	free(data->kernel);
+	free(data->calls);
+	free(data->turns);
+	free(data->cpus);
+	latency_free(&data->latency);
+	context_free(&data->contexts.root);
+}
+
+static void begin(struct html_data *data)
+{
+	data->contexts.places = data->places;
+	data->contexts.by_thread = true;
+	data->latency = (struct latency){ .options = &data->latency_options, .view = data->view,
+					  .places = data->places };
+}
+
+static void forget(void *ctx)
+{
+	struct html_data *data = ctx;
+	const struct html_data kept = { .view = data->view, .places = data->places,
+					.latency_options = data->latency_options,
+					.code = data->code, .fine = data->fine };
+
+	free_lists(data);
+	*data = kept;
+	if (data->code.state)
+		code_forget(&data->code);
+	begin(data);
+}
+
 int html_gather(struct html_data *data, bool all)
 {
 	const struct calls_ops contexts = { .ctx = data, .line = take_only_line,
-					    .after = take_after };
+					    .after = take_after, .passes = passes,
+					    .forget = forget };
 	const struct calls_ops ops = {
 		.ctx = data, .thread = take_thread, .begin = begin_call, .end = end_call,
 		.line = take_line, .transfer = take_transfer, .after = take_after,
-		.event = take_event };
+		.event = take_event, .passes = passes, .forget = forget };
 	uint64_t from, to;
 	int err, ended;
 
 	rvt_session_span(view_session(data->view), &from, &to);
 	data->fine = to != UINT64_MAX && to > from ? (to - from) / FINEST : 0;
-	data->contexts.places = data->places;
-	data->contexts.by_thread = true;
-	data->latency = (struct latency){ .options = &data->latency_options, .view = data->view,
-					  .places = data->places };
+	begin(data);
 	data->code = (struct code){ .view = data->view, .places = data->places };
 	err = all ? code_begin(&data->code) : 0;
 	if (!err)
@@ -250,19 +294,8 @@ int html_gather(struct html_data *data, bool all)
 
 void html_free(struct html_data *data)
 {
-	for (size_t i = 0; i < data->n_marks; i++)
-		free(data->marks[i].text);
-	free(data->marks);
-	free(data->threads);
-	free(data->functions);
-	free(data->dsos);
-	free(data->kernel);
-	free(data->calls);
-	free(data->turns);
-	free(data->cpus);
+	free_lists(data);
 	code_free(&data->code);
-	latency_free(&data->latency);
-	context_free(&data->contexts.root);
 	places_destroy(data->places);
 	view_close(data->view);
 }

@@ -567,7 +567,7 @@ static int count(struct report *report, const struct view_options *options,
 	};
 	int err;
 
-	if (options->session.count || report->html || view_has_triggers(report->view) ||
+	if (options->session.count || view_has_triggers(report->view) ||
 	    !view_use_index(report->view, NULL, NULL))
 		return view_run(report->view, sink, false);
 	err = view_run_slices(report->view, sink, &slices, false);
@@ -722,7 +722,7 @@ int cmd_report(int argc, char **argv)
 		report.keys |= 1u << SORT_DSO;
 	/* counts know no times, nor an order */
 	options.session.count = !options.time && !report.by_calls;
-	if (!options.session.count && !report.html)
+	if (!options.session.count)
 		options.session.jobs = 1;
 	options.session.count_threads = options.tids || report.keys & 1u << SORT_TID;
 	options.session.count_names = !options.pids && !(report.keys & 1u << SORT_PID);

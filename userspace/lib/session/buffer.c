@@ -324,12 +324,6 @@ static int stamp_bytes(struct buffer *buffer)
 	return err;
 }
 
-void rvt_buffer_note_moment(struct buffer *buffer)
-{
-	if (buffer->slice && !buffer->was_left && buffer->time > buffer->slice->moment)
-		buffer->slice->moment = buffer->time;
-}
-
 /* What ran is told before the time of the record counts. */
 static int end_record(struct buffer *buffer)
 {
@@ -340,7 +334,7 @@ static int end_record(struct buffer *buffer)
 		rvt_hart_note_exec(hart);
 	if (aux->time > buffer->time)
 		buffer->time = aux->time;
-	rvt_buffer_note_moment(buffer);
+	rvt_hart_note_moment(buffer);
 	buffer->record++;
 	buffer->begun = false;
 	return err;

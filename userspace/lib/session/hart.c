@@ -322,6 +322,12 @@ static void note_time(struct hart_flow *hart)
 		slice->latest = time;
 }
 
+void rvt_hart_note_moment(const struct buffer *buffer)
+{
+	if (buffer->slice && !buffer->was_left && buffer->time > buffer->slice->moment)
+		buffer->slice->moment = buffer->time;
+}
+
 /* The flow of one message is there, which was sent at @now. */
 static int stamp_flow(struct hart_flow *hart, uint64_t now, bool held_back)
 {
@@ -353,7 +359,7 @@ static int hart_time(struct hart_flow *hart, const struct rvt_event *event)
 	hart->base.time = now;
 	hart->base.time_exact = true;
 	hart->buffer->time = hart->base.time;
-	rvt_buffer_note_moment(hart->buffer);
+	rvt_hart_note_moment(hart->buffer);
 	note_time(hart);
 	err = rvt_hart_seek(hart, rvt_time_to_perf(conv, ticks + 1) - 1);
 	if (err || hart_needs_times(hart) ||

@@ -315,6 +315,8 @@ int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux);
  * in which the slice begins was taken for that. Whether it was the slice before knows.
  */
 void rvt_hart_note_exec(const struct hart_flow *hart);
+/* The buffer has got to .time: its slice, while that is at its own, notes the latest. */
+void rvt_hart_note_moment(const struct buffer *buffer);
 /* What happened up to @time has. */
 int rvt_hart_seek(struct hart_flow *hart, uint64_t time);
 /* options.count: all that was counted since the last time. */
@@ -372,8 +374,6 @@ void rvt_session_add_stats(struct rvt_session_totals *sum, const struct rvt_sess
 int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice);
 /* True when the slice has ended (.extended: when it must not). */
 bool rvt_buffer_slice_done(struct buffer *buffer);
-/* The buffer has got to .time: while it is at its own, the slice notes the latest. */
-void rvt_buffer_note_moment(struct buffer *buffer);
 /* Whether the next slice decodes what comes, too. */
 bool rvt_buffer_slice_left(const struct buffer *buffer);
 /*
