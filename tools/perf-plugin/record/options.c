@@ -41,7 +41,8 @@ static const char help[] =
 "  -D, --delay MS        trace after so long (-1: when --control says so); --max-size SIZE: so "
 	"much\n"
 "      --control fifo:COMMANDS[,ACKS]  enable, disable, snapshot, stop, ping: lines in a FIFO\n"
-"      --switch-output[=signal|SIZE|TIME]  the next file at SIGUSR2, each 100M, 10s ...\n"
+"      --switch-output[=signal|SIZE|TIME]  the next file at SIGUSR2, 100M, 10s; "
+	"--index: index each\n"
 "      --filter FILTER   only some code: 'filter FUNCTION @ FILE', 'filter FUNCTION' (kernel),\n"
 "                        'filter FROM/TO @ FILE', 'filter * @ FILE', 'start F @ FILE, "
 	"stop G @ FILE'\n"
@@ -52,8 +53,7 @@ static const char help[] =
 "  -z, --compression-level[=N]  zstd, 1 to 19 (1); --force: any protocol; --auxtrace-info: for "
 	"perf\n"
 "      --no-code, --embed  no copy of kernel code, or one in the file; --copy-code "
-	"auto|never|SIZE\n"
-"      --index           when a file is complete, make an index of it (perf rvtrace index)\n";
+	"auto|never|SIZE\n";
 
 enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
        OPT_KEEP, OPT_SWITCHES, OPT_CONTROL, OPT_SWITCH_OUTPUT, OPT_MAX_SIZE,
