@@ -12,6 +12,8 @@
 #define UNSEEN (GENERAL + 1)
 #define THREADS (UINT64_C(1) << 61)
 #define ID_BITS 30
+/* So many at most: functions are in an array by number, and a file may name any. */
+#define MAX_FUNCTIONS (1u << 22)
 #define ID_MASK ((1u << ID_BITS) - 1)
 
 enum { TRAP = 1, TAIL = 2, WHOLE = 4 };
@@ -206,6 +208,10 @@ int calls_save(const struct calls *calls, const struct calls_unseen *unseen,
 
 	if (!saving.kept)
 		return -ENOMEM;
+	if (calls->n_functions > MAX_FUNCTIONS) {
+		free(saving.kept);
+		return -ENOTSUP;
+	}
 	twalk_r(calls->threads, save_thread, &saving);
 	save_general(&saving, calls);
 	save_unseen(&saving, calls, unseen);
@@ -236,6 +242,8 @@ static int add_function(struct loading *loading, uint64_t number, bool kernel,
 	size_t n = loading->n_functions;
 	struct calls *calls = loading->calls;
 
+	if (number >= MAX_FUNCTIONS)
+		return -EBADMSG;
 	for (; n <= number; n++) {
 		if (array_grow(&loading->functions, n) || array_grow(&loading->wanted, n))
 			return -ENOMEM;
