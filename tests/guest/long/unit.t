@@ -20,11 +20,11 @@ cd /mnt/share || exit 1
 export LD_LIBRARY_PATH=/mnt/share CMOCKA_MESSAGE_OUTPUT=TAP RVT_PROPERTY_CASES=5
 for program in build/riscv64/unit/*_test; do
 	name=${program##*/}
-	timeout 900 "$program" > "$name.tap" 2>&1
+	timeout 2700 "$program" > "$name.tap" 2>&1
 	echo "$name $?" >> statuses
 done
 END
-"$LAB" run --smp 2 --mem 2048 --share "$dir/share" --timeout 5400 -- sh /mnt/share/run >"$dir/output" 2>&1
+"$LAB" run --smp 2 --mem 2048 --share "$dir/share" --timeout 10800 -- sh /mnt/share/run >"$dir/output" 2>&1
 ok $? "the guest ran them"
 while read -r name status; do
 	ok "$status" "$name"
