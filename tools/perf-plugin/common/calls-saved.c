@@ -86,18 +86,19 @@ static void keep_function(struct saving *saving, const struct call_function *fun
 	keep(saving, FUNCTIONS + function->number, name);
 }
 
-static void put_call(struct words *words, const struct call *call)
+/* @outer: the call around it, to which it is near in many ways; zeroed: there is none. */
+static void put_call(struct words *words, const struct call *call, const struct call *outer)
 {
 	words_put(words, call->function->number);
-	words_put(words, call->addr);
-	words_put(words, call->from);
-	words_put(words, call->back);
+	words_put(words, call->from - outer->addr);
+	words_put(words, call->addr - call->from);
+	words_put(words, call->back - call->from);
 	words_put(words, (call->trap ? TRAP : 0) | (call->tail ? TAIL : 0) |
 		  (call->whole ? WHOLE : 0));
-	words_put(words, (uint32_t)call->cpu);
-	words_put(words, call->began);
-	words_put(words, call->away);
-	words_put(words, call->insns);
+	words_put(words, (uint32_t)call->cpu - (uint32_t)outer->cpu);
+	words_put(words, call->began - outer->began);
+	words_put(words, call->away - outer->away);
+	words_put(words, call->insns - outer->insns);
 	words_put(words, call->callee_time);
 	words_put(words, call->callee_away);
 	words_put(words, call->callee_insns);
@@ -112,6 +113,7 @@ static uint64_t thread_key(const struct call_thread *thread)
 static void save_thread(const void *node, VISIT which, void *closure)
 {
 	const struct call_thread *thread = *(const struct call_thread *const *)node;
+	const struct call none = { .addr = 0 };
 	struct saving *saving = closure;
 	struct words *words = &saving->words;
 
@@ -129,7 +131,7 @@ static void save_thread(const void *node, VISIT which, void *closure)
 	words_put(words, thread->n);
 	for (size_t i = 0; i < thread->n; i++) {
 		keep_function(saving, thread->calls[i].function);
-		put_call(words, &thread->calls[i]);
+		put_call(words, &thread->calls[i], i ? &thread->calls[i - 1] : &none);
 	}
 	put_text(words, thread->comm ? thread->comm : "");
 	keep(saving, thread_key(thread), words);
@@ -283,21 +285,21 @@ static struct call_function *function_of(const struct loading *loading, uint64_t
 	return number < loading->n_functions ? loading->functions[number] : NULL;
 }
 
-static void get_call(struct words *words, struct call *call)
+static void get_call(struct words *words, struct call *call, const struct call *outer)
 {
 	uint64_t flags;
 
-	call->addr = words_get(words);
-	call->from = words_get(words);
-	call->back = words_get(words);
+	call->from = outer->addr + words_get(words);
+	call->addr = call->from + words_get(words);
+	call->back = call->from + words_get(words);
 	flags = words_get(words);
 	call->trap = flags & TRAP;
 	call->tail = flags & TAIL;
 	call->whole = flags & WHOLE;
-	call->cpu = (int32_t)words_get(words);
-	call->began = words_get(words);
-	call->away = words_get(words);
-	call->insns = words_get(words);
+	call->cpu = (int32_t)((uint32_t)outer->cpu + (uint32_t)words_get(words));
+	call->began = outer->began + words_get(words);
+	call->away = outer->away + words_get(words);
+	call->insns = outer->insns + words_get(words);
 	call->callee_time = words_get(words);
 	call->callee_away = words_get(words);
 	call->callee_insns = words_get(words);
@@ -316,6 +318,7 @@ static int load_calls(struct loading *loading, struct call_thread *thread, struc
 {
 	struct calls *calls = loading->calls;
 	size_t n = words_get_count(words), known = 0, tails = 0;
+	const struct call none = { .addr = 0 };
 	int err = 0;
 
 	if (n > thread->n && array_reserve(&thread->calls, &thread->room, thread->n, n - thread->n))
@@ -323,7 +326,7 @@ static int load_calls(struct loading *loading, struct call_thread *thread, struc
 	for (size_t i = 0; i < n && !err; i++) {
 		struct call call = { .function = function_of(loading, words_get(words)) };
 
-		get_call(words, &call);
+		get_call(words, &call, i ? &thread->calls[i - 1] : &none);
 		/* a jump leads from what was called, and ends when the next one does */
 		if (!call.function || words->failed ||
 		    (call.tail && (!i || thread->calls[i - 1].tail)))
@@ -428,6 +431,7 @@ static uint64_t mix(uint64_t hash, uint64_t value)
 static int look_at_thread(void *ctx, uint64_t key, struct words *words)
 {
 	struct loading *loading = ctx;
+	struct call outer = { .addr = 0 };
 	size_t n;
 
 	for (size_t i = 0; i < 9; i++)
@@ -437,7 +441,8 @@ static int look_at_thread(void *ctx, uint64_t key, struct words *words)
 		uint64_t number = words_get(words);
 		struct call call;
 
-		get_call(words, &call);
+		get_call(words, &call, &outer);
+		outer = call;
 		if (number >= loading->n_functions || !loading->wanted[number])
 			continue;
 		loading->open = mix(mix(mix(mix(loading->open, key), i), call.began), call.insns);

@@ -9,15 +9,16 @@ enum { TRAP = 1, SIGNAL = 2, CUT = 4, OTHER_STACK = 8 };
 
 /* ---- frames ---- */
 
+/* Each calls from near where the one before it began. */
 static void put_frames(struct words *words, const struct rvt_frame *frames, size_t n)
 {
 	words_put(words, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct rvt_frame *frame = &frames[i];
 
-		words_put(words, frame->from);
+		words_put(words, frame->from - (i ? frame[-1].to : 0));
 		words_put(words, frame->back - frame->from);
-		words_put(words, frame->to);
+		words_put(words, frame->to - frame->from);
 		words_put(words, (frame->trap ? TRAP : 0) | (frame->signal ? SIGNAL : 0) |
 			  (frame->cut ? CUT : 0) | (frame->other_stack ? OTHER_STACK : 0));
 	}
@@ -36,9 +37,9 @@ static struct rvt_frame *get_frames(struct words *words, size_t most, size_t *n)
 	for (size_t i = 0; frames && i < count; i++) {
 		uint64_t flags;
 
-		frames[i].from = words_get(words);
+		frames[i].from = (i ? frames[i - 1].to : 0) + words_get(words);
 		frames[i].back = frames[i].from + words_get(words);
-		frames[i].to = words_get(words);
+		frames[i].to = frames[i].from + words_get(words);
 		flags = words_get(words);
 		frames[i].trap = flags & TRAP;
 		frames[i].signal = flags & SIGNAL;
@@ -73,26 +74,65 @@ static void get_returns(struct words *words, struct seen_returns *returns)
 		returns->to[returns->n++] = words_get(words);
 }
 
+/* Of an address in set number @set: what the set does not say. */
+#define SET_SHIFT 8
+
+static uint64_t in_set(uint64_t to)
+{
+	return to >> SET_SHIFT << 1 | (to & 1);
+}
+
+static uint64_t address_of(uint64_t in_set, size_t set)
+{
+	return in_set >> 1 << SET_SHIFT | (uint64_t)set << 1 | (in_set & 1);
+}
+
+/*
+ * There are many, so they are small: addresses are near to each other, and all are told before any
+ * depth. 0: it is free.
+ */
 static void put_seen(struct words *words, const struct rvt_callstack *stack)
 {
-	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++) {
-		const struct seen_return *seen = &stack->seen[i / SEEN_WAYS][i % SEEN_WAYS];
+	const struct seen_return *seen = stack->seen[0];
+	uint64_t before = 0;
 
-		words_put(words, seen->to);
-		words_put(words, seen->life);
-		words_put(words, seen->depth);
+	_Static_assert(SEEN_SETS == 1 << (SET_SHIFT - 1), "an address and its set");
+	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++) {
+		int64_t more = in_set(seen[i].to) - before;
+
+		if (seen[i].to)
+			before += (uint64_t)more;
+		words_put(words, seen[i].to ? 1 + ((uint64_t)more << 1 ^ (uint64_t)(more >> 63)) :
+				 0);
 	}
+	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++)
+		if (seen[i].to)
+			words_put(words, seen[i].depth);
+	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++)
+		if (seen[i].to)
+			words_put(words, seen[i].life);
 }
 
 static void get_seen(struct words *words, struct rvt_callstack *stack)
 {
-	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++) {
-		struct seen_return *seen = &stack->seen[i / SEEN_WAYS][i % SEEN_WAYS];
+	struct seen_return *seen = stack->seen[0];
+	uint64_t before = 0;
 
-		seen->to = words_get(words);
-		seen->life = words_get(words);
-		seen->depth = words_get(words);
+	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++) {
+		uint64_t word = words_get(words);
+
+		seen[i].to = 0;
+		if (!word)
+			continue;
+		before += (word - 1) >> 1 ^ -((word - 1) & 1);
+		seen[i].to = address_of(before, i / SEEN_WAYS);
 	}
+	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++)
+		if (seen[i].to)
+			seen[i].depth = words_get(words);
+	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++)
+		if (seen[i].to)
+			seen[i].life = words_get(words);
 }
 
 /* ---- the stack ---- */
