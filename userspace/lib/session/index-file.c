@@ -460,7 +460,7 @@ static void free_chosen(const struct rvt_index *index, struct chosen_stations *s
 	*stations = (struct chosen_stations){ .list = NULL };
 }
 
-/* Every one, every second, fourth ...: so many that all of them take half of @most bytes. */
+/* Every one, every second, fourth ...: so many that all of them take at most @most bytes. */
 static int choose_stations(const struct rvt_index *index, uint64_t most,
 			   struct chosen_stations *stations)
 {
@@ -470,7 +470,7 @@ static int choose_stations(const struct rvt_index *index, uint64_t most,
 	*stations = (struct chosen_stations){ index->stations, index->n_stations };
 	for (size_t step = 2;; step *= 2) {
 		err = measure(index, stations, &len);
-		if (!err && len <= most / 2)
+		if (!err && len <= most)
 			return 0;
 		free_chosen(index, stations);
 		if (err || step > index->n_stations)
@@ -481,18 +481,34 @@ static int choose_stations(const struct rvt_index *index, uint64_t most,
 	}
 }
 
+/* With granules as fine as fit into @most bytes, or without. */
+static int pack_within(const struct rvt_index *index, const struct chosen_stations *stations,
+		       uint64_t most, void **bytes, size_t *len)
+{
+	for (unsigned int shift = index->shift;; shift += 2) {
+		int err = pack(index, shift <= MAX_SHIFT ? shift : 0, stations, bytes, len);
+
+		if (err || *len <= most || !shift || shift > MAX_SHIFT)
+			return err;
+		free(*bytes);
+	}
+}
+
+/* Stations get what is left, or half of it: then granules are less fine. */
 int rvt_index_pack(const struct rvt_index *index, void **bytes, size_t *len)
 {
 	uint64_t most = index->trace / SHARE > LEAST ? index->trace / SHARE : LEAST;
-	struct chosen_stations stations;
-	int err = choose_stations(index, most, &stations);
+	struct chosen_stations stations = { .list = NULL };
+	int err = pack_within(index, &stations, most, bytes, len);
 
-	for (unsigned int shift = index->shift; !err; shift += 2) {
-		err = pack(index, shift <= MAX_SHIFT ? shift : 0, &stations, bytes, len);
-		if (err || *len <= most || !shift || shift > MAX_SHIFT)
-			break;
-		free(*bytes);
-	}
+	if (err || !index->n_stations)
+		return err;
+	err = choose_stations(index, *len < most / 2 ? most - *len : most / 2, &stations);
+	if (!err && !stations.n)
+		return 0;
+	free(*bytes);
+	if (!err)
+		err = pack_within(index, &stations, most, bytes, len);
 	free_chosen(index, &stations);
 	return err;
 }
