@@ -29,6 +29,13 @@ guest options testing '' '
 		for i in 1 2 3; do sort -n input > sorted; kill -USR2 \$PPID; sleep 2; done" 2> many.err || exit 8
 	ls many.data.* | wc -l > many.count
 	i=0; for file in many.data.*; do i=$((i + 1)); mv $file many.$i; done
+	# an index of each
+	perf-rvtrace record --index --switch-output=signal -e rvtrace//u -o indexed.data -- sh -c "
+		for i in 1 2; do sort -n input > sorted; kill -USR2 \$PPID; sleep 2; done" 2> indexed.err || exit 12
+	for file in indexed.data.*; do
+		case $file in *.rvtrace-index) continue;; esac
+		perf-rvtrace report -i $file --time 0,1 --verbose 2>&1 | grep -c "bytes of trace are decoded"
+	done > indexed.count
 	# enough is enough
 	perf-rvtrace record --max-size=100K -z -e rvtrace//u -o max.data -- \
 		sh -c "while :; do sort -n input > sorted; done" 2> max.err
@@ -69,6 +76,8 @@ ok $? "--switch-output: $(cat "$dir/share/many.count") files"
 for i in 1 2 3; do
 	check "--switch-output: file $i is what was executed" decodes many.$i 10000
 done
+[ "$(grep -c "^1$" "$dir/share/indexed.count")" -ge 2 ] && ! grep -qv "^1$" "$dir/share/indexed.count"
+ok_or_show $? "--index: each file has one that is good" "$dir/share/indexed.err"
 check "--max-size: it is what was executed" decodes max.data 1000
 size=$(stat -c %s "$dir/share/max.data")
 [ "$size" -gt 100000 ] && [ "$size" -lt 40000000 ]
