@@ -318,7 +318,7 @@ int copy_ranges(struct pt_regs *ctx)
 	if (user_code_compiled)
 		bpf_loop(MAX_PAGES_COMPILED, copy_next, &c, 0);
 	else
-		for (__u32 i = 0; i < MAX_PAGES && !copy_next(i, &c); i++)
+		for (__u32 i = 0; i < MAX_PAGES + MAX_RANGES && !copy_next(i, &c); i++)
 			;
 	at = c.job->at;
 	if (at < c.job->n && at < MAX_RANGES && c.job->addr[at] < c.job->end[at])
@@ -477,38 +477,35 @@ int unmaps(struct pt_regs *ctx)
 	return 0;
 }
 
-static __always_inline __u32 add_writable(struct job *job, int pid)
+/* Those that there are not are empty: what is kept of a range tells the verifier of no other. */
+static __always_inline void put_writable(struct job *job, int pid)
 {
 	struct areas *areas = bpf_map_lookup_elem(&writable, &pid);
 
-	if (!areas)
-		return 0;
 	for (__u32 i = 0; i < MAX_AREAS; i++) {
-		job->addr[i] = areas->start[i];
-		job->end[i] = areas->end[i];
+		job->addr[i] = areas ? areas->start[i] : 0;
+		job->end[i] = areas ? areas->end[i] : 0;
 	}
 	bpf_map_delete_elem(&writable, &pid);
-	return MAX_AREAS;
 }
 
-/* Behind the @n there are. */
-static __always_inline __u32 add_nameless(struct job *job, __u32 n, int pid)
+static __always_inline void put_nameless(struct job *job, int pid, int wanted)
 {
 	struct files *files = bpf_map_lookup_elem(&mapped, &pid);
 
-	if (!files)
-		return n;
 	for (__u32 i = 0; i < MAX_FILES; i++) {
-		struct inode *inode = files->inode[i];
+		__u32 n = MAX_AREAS + i, names = 1;
 
-		if (n >= MAX_RANGES)
-			break;
-		if (!files->end[i] || (inode && BPF_CORE_READ(inode, i_nlink)))
-			continue;
-		job->addr[n] = files->start[i];
-		job->end[n++] = files->end[i];
+		if (files && wanted) {
+			struct inode *inode = files->inode[i];
+
+			/* of no inode it is 0 */
+			names = BPF_CORE_READ(inode, i_nlink);
+			job->addr[n] = files->start[i];
+		}
+		job->end[n] = files && !names ? files->end[i] : 0;
 	}
-	return n;
+	bpf_map_delete_elem(&mapped, &pid);
 }
 
 /* Of a program that ends, with @nameless files or without. */
@@ -516,19 +513,14 @@ static __always_inline void copy_rest(struct pt_regs *ctx, int nameless)
 {
 	int pid = bpf_get_current_pid_tgid() >> 32;
 	struct job *job = get_job();
-	__u32 n;
 
 	if (!job || !is_wanted(CURRENT(ctx)))
 		return;
-	n = add_writable(job, pid);
-	if (nameless)
-		n = add_nameless(job, n, pid);
-	bpf_map_delete_elem(&mapped, &pid);
-	if (!n)
-		return;
+	put_writable(job, pid);
+	put_nameless(job, pid, nameless);
 	job->kind = RVT_USER_CODE_STAYED;
 	job->flags = 0;
-	job->n = n;
+	job->n = MAX_RANGES;
 	job->at = 0;
 	bpf_tail_call(ctx, &copiers, 0);
 }
