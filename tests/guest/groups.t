@@ -34,7 +34,7 @@ is_number()
 # What ran in the control group: not the shell, and not `calls`, before and behind it.
 only_the_group()
 {
-	report cgroup.data -s comm >"$dir/report" || return
+	report "$1" -s comm >"$dir/report" || return
 	cat "$dir/report"
 	is_number writes "$(awk '!/^#/ && NF { print $NF }' "$dir/report" | grep -vx sh | sort | uniq | paste -sd,)"
 }
@@ -72,6 +72,8 @@ guest main testing '' '
 	mkdir -p /tmp/groups && mount -t cgroup -o perf_event none /tmp/groups && mkdir /tmp/groups/ours || exit 3
 	perf-rvtrace record -o cgroup.data -a -G ours -e rvtrace//u -- \
 		sh -c "calls > /dev/null; (echo 0 > /tmp/groups/ours/cgroup.procs; exec writes) > /dev/null; calls > /dev/null" || exit 4
+	perf-rvtrace record -o busy.data -a -G ours -e rvtrace//u -- taskset 1 \
+		sh -c "while :; do :; done & (echo 0 > /tmp/groups/ours/cgroup.procs; exec writes) > /dev/null; kill \$!" || exit 8
 	perf-rvtrace record -o none.data -a -G theirs -- true 2> none && exit 5
 	for n in 1 2 3; do
 		perf-rvtrace record -o user.$n.data \
@@ -84,8 +86,13 @@ ok $? "programs are recorded"
 check "paused and resumed by events of its group: only what lies between" only_writes
 check "and each time" each_write
 check "the writes equal the truth" equals_truth "$dir/share/group.data" --lossy --min 10000
-check "a control group: its programs only" only_the_group
+check "a control group: its programs only" only_the_group cgroup.data
 check "and they equal the truth" equals_truth "$dir/share/cgroup.data" --lossy --min 1000
+# Its events start while the task before is current still.
+check "also where another program runs between" only_the_group busy.data
+check "and all of that is there" \
+	"$HOST/perf-rvtrace" stat --strict -i "$dir/share/busy.data" --symfs "$dir/share:$("$LAB" path guest)"
+check "and equals the truth" equals_truth "$dir/share/busy.data" --lossy --min 1000
 check "one that is not there is named" grep -q "no control group 'theirs'" "$dir/share/none"
 check "a clock resumes a program's trace amid it" starts_at_the_clock
 # Where the program ended before the first tick there is no trace, and that is said.

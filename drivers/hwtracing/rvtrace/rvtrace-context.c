@@ -156,11 +156,14 @@ static void rvtrace_context_set(enum rvtrace_context context, const struct task_
 	trace_rvtrace_context(context == RVTRACE_CONTEXT_HCONTEXT, task->pid);
 }
 
-/* Writes the id of the running thread, unless the switch to it has done so */
+/*
+ * Writes the id of the running thread, unless the switch to it has done so. Events of a control
+ * group start amid the switch, while the thread before is current still.
+ */
 void rvtrace_context_write(struct rvtrace_cpu *rc, enum rvtrace_context context)
 {
-	if (rc->context_task != current || rc->context_csr != context)
-		rvtrace_context_set(context, current);
+	if (!rc->context_task || rc->context_csr != context)
+		rvtrace_context_set(context, rc->context_task ?: current);
 }
 
 static void rvtrace_context_update(struct rvtrace_cpu *rc, const struct task_struct *task)
