@@ -118,6 +118,11 @@ removals()
 				sleep 0.5
 				echo $device > $parameters/unbind || exit 2
 				[ ! -e $devices/$component ] || exit 3
+				# One that is being bound just then goes a moment later.
+				for i in $(seq 25); do
+					[ $component = ${component#encoder} ] && [ -e $devices/encoder-0 ] || break
+					sleep 0.2
+				done
 				[ $component = ${component#encoder} ] && [ -e $devices/encoder-0 ] && exit 4
 				sleep 0.2
 				echo $device > $parameters/bind || exit 5
