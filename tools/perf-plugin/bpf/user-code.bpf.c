@@ -477,7 +477,10 @@ int unmaps(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Those that there are not are empty: what is kept of a range tells the verifier of no other. */
+/*
+ * Each range has its place in the job, and is empty where there is none: with a number of ranges
+ * that varies, the verifier would look at every combination.
+ */
 static __always_inline void put_writable(struct job *job, int pid)
 {
 	struct areas *areas = bpf_map_lookup_elem(&writable, &pid);

@@ -97,16 +97,25 @@ static void end(void)
 	progress_hide();
 }
 
+/* begin(), and @sink as it is while progress is shown. */
+static struct rvt_session_sink begin_sink(struct progress *progress, struct rvt_session *session,
+					  const struct rvt_session_sink *sink, bool prints)
+{
+	struct rvt_session_sink own = *sink;
+
+	own.poll = look;
+	own.poll_ctx = progress;
+	begin(progress, session, prints);
+	return own;
+}
+
 int progress_run(struct rvt_session *session, const struct rvt_session_sink *sink,
 		 const struct rvt_session_slices *slices, bool prints)
 {
-	struct rvt_session_sink own = *sink;
 	struct progress progress;
+	struct rvt_session_sink own = begin_sink(&progress, session, sink, prints);
 	int err;
 
-	own.poll = look;
-	own.poll_ctx = &progress;
-	begin(&progress, session, prints);
 	err = rvt_session_run_slices(session, &own, slices);
 	end();
 	return err;
@@ -127,13 +136,10 @@ int progress_stations(struct rvt_session *session, struct rvt_index *index,
 		      const struct rvt_session_sink *sink, const struct rvt_station_ops *ops,
 		      struct rvt_station_span *told)
 {
-	struct rvt_session_sink own = *sink;
 	struct progress progress;
+	struct rvt_session_sink own = begin_sink(&progress, session, sink, false);
 	int err;
 
-	own.poll = look;
-	own.poll_ctx = &progress;
-	begin(&progress, session, false);
 	err = rvt_stations_make(session, index, &own, ops, told);
 	end();
 	return err;
@@ -142,13 +148,10 @@ int progress_stations(struct rvt_session *session, struct rvt_index *index,
 int progress_run_station(struct rvt_session *session, const struct rvt_session_sink *sink,
 			 const struct rvt_station_run *run)
 {
-	struct rvt_session_sink own = *sink;
 	struct progress progress;
+	struct rvt_session_sink own = begin_sink(&progress, session, sink, false);
 	int err;
 
-	own.poll = look;
-	own.poll_ctx = &progress;
-	begin(&progress, session, false);
 	err = rvt_stations_run(session, &own, run);
 	end();
 	return err;
