@@ -42,6 +42,9 @@ check "down: no hart accesses the encoder of another" no_violations
 for kernel in stable testing; do
 	removals removal-$kernel $kernel '' encoder-1 ramsink-0
 done
+# Linux' CPU 0 is the second hart, and ramsink-0 the sink of CPU 1.
+hook_options='--boot-hart 1'
+removals removal-second-first testing '' ramsink-0
 hook_options='--topology funnel'
 removals removal-funnel testing topology=funnel encoder-1 funnel-0 ramsink-0
 

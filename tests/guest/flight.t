@@ -9,6 +9,10 @@
 for kernel in stable testing; do
 	selftests $kernel $kernel own-hart=on flight
 done
+# Linux' CPU 0 is the second hart, and ramsink-0 the sink of CPU 1.
+hook_options='--boot-hart 1'
+selftests second-first testing own-hart=on flight
+hook_options=
 
 command -v python3 >/dev/null || skip_rest "there is no python3 to ask the emulator for a dump"
 crash panic testing '' flight_buffer=65536 'ls -lR /usr/bin > /dev/null'
