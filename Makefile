@@ -66,8 +66,9 @@ UNIT_COMMON := $(sort $(filter-out $(UNIT_SRC),$(wildcard tests/unit/*.c)))
 # One program per file: tests/tools/rvt-FOO.c -> build/host/rvt-FOO
 TOOL_SRC := $(sort $(wildcard tests/tools/rvt-*.c))
 
-# Decoding is what it is for: 0 to 12 % faster than with -O2 alone, by program.
-CFLAGS_host := -O3 -fno-semantic-interposition -fPIC
+# Decoding is what it is for: 0 to 12 % faster than with -O2 alone, by program. Stores that GCC joins
+# into a vector are read one by one right after, which waits: gzip takes 3 to 8 % less without.
+CFLAGS_host := -O3 -fno-tree-slp-vectorize -fno-semantic-interposition -fPIC
 CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined
 CFLAGS_riscv64 := -O2 -fPIC
 ifeq ($(UNICORN),y)
