@@ -9,6 +9,7 @@ RUN_KERNEL=testing
 RUN_SMP=2
 RUN_MEM=1024
 RUN_CPU=rv64,smctr=on,ssctr=on,smcsrind=on,sscsrind=on,sscofpmf=on
+RUN_MACHINE=
 RUN_TIMEOUT=600
 RUN_EXTRA_MEM=0
 RUN_PLUGIN=''
@@ -42,6 +43,7 @@ run_options()
 		--mem) RUN_MEM=$2 ;;
 		--extra-mem) RUN_EXTRA_MEM=$2 ;;
 		--cpu) RUN_CPU=$2 ;;
+		--machine) RUN_MACHINE=$2 ;;
 		--timeout) RUN_TIMEOUT=$2 ;;
 		--plugin) RUN_PLUGIN=$2 ;;
 		--dtb-hook) RUN_DTB_HOOK=$2 ;;
@@ -176,7 +178,7 @@ run_machine()
 	local total=$((RUN_MEM + RUN_EXTRA_MEM)) free
 
 	MACHINE=(-cpu "$RUN_CPU" -smp "$RUN_SMP" -m "${total}M" -bios "$QEMU_BIOS" -nodefaults -display none)
-	MACHINE_TYPE=virt
+	MACHINE_TYPE=virt${RUN_MACHINE:+,$RUN_MACHINE}
 	[ "$RUN_EXTRA_MEM" -gt 0 ] || return 0
 	free=$(df -Pm /dev/shm 2>/dev/null | awk 'NR == 2 { print $4 }')
 	if [ "${free:-0}" -ge "$total" ] && [ -w /dev/shm ]; then
@@ -185,7 +187,7 @@ run_machine()
 		RUN_RAM=$RUN_DIR/ram
 	fi
 	MACHINE+=(-object "memory-backend-file,id=ram,share=on,mem-path=$RUN_RAM,size=${total}M")
-	MACHINE_TYPE=virt,memory-backend=ram
+	MACHINE_TYPE+=,memory-backend=ram
 }
 
 # run_devicetree: the machine's own tree with Linux' memory cut to --mem, edited by --dtb-hook.
