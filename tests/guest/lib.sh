@@ -92,6 +92,9 @@ truth_by_cpu()
 	rmdir "$dir/truth-by-hart"
 }
 
+# hart_of CPU: the model names what it writes otherwise by hart, too.
+hart_of() { awk -v cpu="$1" '$2 == cpu { print $1 }' "$dir/share/harts"; }
+
 # workload NAME [cc options]: cross-compile tests/guest/workloads/NAME.c for the guest.
 workload()
 {
