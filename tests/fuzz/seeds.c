@@ -22,6 +22,7 @@
 #include "../unit/trace-files.h"
 #include "perfdata/shared.h"
 #include "session/index.h"
+#include "session/stations.h"
 
 #define RECORDINGS 12
 #define CTR_META "rvtrace 1\npmu_type = 77\nevent = riscv_ctr//u\n\n[ctr]\n"
@@ -173,6 +174,40 @@ static void keep_recording(struct rvt_perfdata_writer *writer, const char *path,
 	write_seed(to, bytes, len);
 }
 
+static int save_some(void *ctx, int (*keep)(void *keep_ctx, uint64_t key,
+					    const struct words *words), void *keep_ctx)
+{
+	uint64_t *stations = ctx;
+	int err = 0;
+
+	(*stations)++;
+	for (uint64_t key = 0; key < 4 && !err; key++) {
+		uint64_t two[] = { key, *stations >> key };
+		const struct words words = { .at = two, .n = 2 };
+
+		err = keep(keep_ctx, key << 8, &words);
+	}
+	return err;
+}
+
+static void save_hart(void *ctx, const struct rvt_hart_flow *hart, struct words *words)
+{
+	(void)ctx;
+	words_put(words, hart->cpu);
+}
+
+static void keep_stations(struct rvt_session *session, struct rvt_index *index)
+{
+	uint64_t stations = 0;
+	const struct rvt_station_ops ops = { .ctx = &stations, .save = save_some,
+					     .save_hart = save_hart };
+	const struct rvt_session_sink sink = { .size = sizeof(sink) };
+	struct rvt_station_span told = { .latest = 1 };
+
+	assert_int_equal(rvt_stations_make(session, index, &sink, &ops, &told), 0);
+	assert_true(rvt_stations_n(index) > 1);
+}
+
 /* Its index, as a file and as what is packed in that. */
 static void keep_index(const char *data, const char *name)
 {
@@ -189,6 +224,7 @@ static void keep_index(const char *data, const char *name)
 	if (rvt_session_open(data, &options, &session, &error))
 		fail_msg("%s", error);
 	if (!rvt_index_make(session, NULL, NULL, &index)) {
+		keep_stations(session, index);
 		assert_int_equal(rvt_index_pack(index, &bytes, &len), 0);
 		snprintf(to, sizeof(to), "index/%s", name);
 		write_seed(to, bytes, len);
