@@ -409,22 +409,22 @@ static void create_ntrace(struct fixture *f, int n)
 		.dialect = f->sifive ? RVT_DIALECT_NTRACE_SIFIVE :
 			   f->ctte ? RVT_DIALECT_NTRACE_CTTE : RVT_DIALECT_NTRACE_1_0,
 		.mode = RVT_MODE_HTM, .xlen = 64,
-		.options = f->sifive ? RVT_OPT_REPEATED_HISTORY :
+		.options = f->sifive || f->repeats ? RVT_OPT_REPEATED_HISTORY :
 			   f->ctte ? RVT_OPT_BRANCH_PREDICTION | RVT_OPT_JUMP_TARGET_CACHE : 0,
 		.configuration = f->ctte,
 		.src_bits = f->src_bits, .src = f->src_bits ? n : 0,
 		.context = f->context,
 		.timestamp = f->timed ? RVT_TIMESTAMP_DELTA : RVT_TIMESTAMP_NONE,
-		.sync_mode = 3, .sync_max = 4, .icnt_bits = 22, .hist_bits = 32,
+		.sync_mode = 3, .sync_max = f->repeats ? 10 : 4, .icnt_bits = 22, .hist_bits = 32,
 		.hrepeat_bits = 18, .emit = emit, .now = f->timed ? now : NULL,
 		.ctx = &f->cpus[n] };
 
 	assert_int_equal(rvt_ntrace_encoder_create(&config, &f->cpus[n].encoder), 0);
 	f->cpus[n].to_mark = f->sifive ? RUNS_TO_MARK : 0;
 	snprintf(f->encoder, sizeof(f->encoder),
-		 "protocol = ntrace\ndialect = %s\nmode = htm\nsrc_bits = %u\ntimestamp = %s\n",
+		 "protocol = ntrace\ndialect = %s\nmode = htm\nsrc_bits = %u\ntimestamp = %s\n%s",
 		 f->sifive ? "sifive" : f->ctte ? "ctte" : "1.0", config.src_bits,
-		 f->timed ? "delta" : "none");
+		 f->timed ? "delta" : "none", f->repeats ? "options = repeated_history\n" : "");
 }
 
 static void create_etrace(struct fixture *f, int n)

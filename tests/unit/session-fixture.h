@@ -70,6 +70,7 @@ struct fixture {
 	uint64_t ticks;
 	bool timed, context, packed, overwritten, etrace;
 	bool sifive;		/* N-Trace of that dialect, with a mark now and then */
+	bool repeats;		/* N-Trace 1.0 with repeated history, and few synchronisations */
 	bool ctte;		/* or of that, with its predictor and jump target cache */
 	bool by_task;		/* only chosen tasks are traced */
 	bool may_share;		/* random recordings of shared sinks are wanted, too */

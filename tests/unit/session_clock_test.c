@@ -63,19 +63,25 @@ static void make(struct fixture *f, struct seen *seen, bool timed)
 	f->writer = NULL;
 }
 
-static void read_times(const struct fixture *f, struct seen *seen)
+static void read_session(const struct fixture *f, const struct rvt_session_sink *sink)
 {
 	const struct rvt_session_options options = { .size = sizeof(options),
 						     .params = f->params, .clock = true };
-	const struct rvt_session_sink sink = { .size = sizeof(sink), .ctx = seen,
-					       .runs = take_runs };
 	struct rvt_session *session;
 	char *error;
 
 	if (rvt_session_open(f->data, &options, &session, &error))
 		fail_msg("%s", error);
-	assert_int_equal(rvt_session_run(session, &sink), 0);
+	assert_int_equal(rvt_session_run(session, sink), 0);
 	rvt_session_close(session);
+}
+
+static void read_times(const struct fixture *f, struct seen *seen)
+{
+	const struct rvt_session_sink sink = { .size = sizeof(sink), .ctx = seen,
+					       .runs = take_runs };
+
+	read_session(f, &sink);
 }
 
 /* Each piece's instructions have times in its own time, early and late in it. */
@@ -152,6 +158,108 @@ static void first_record_by_switch(void **state)
 	check_first(*state, true);
 }
 
+/* ---- a hart that stands still now and then ---- */
+
+#define ROUNDS 10000
+#define STALL 100000		/* ticks; each instruction takes one */
+#define STALL_ROUNDS 185	/* from one to the next: 11 messages of 31 branches, and 29 branches */
+#define NEAR 200		/* ticks and instructions of a few messages */
+
+struct stalls {
+	struct fixture *f;
+	const struct hart_sink *sink;
+	uint64_t times[8 * ROUNDS];	/* of each instruction, ns */
+	size_t n, told, far;
+};
+
+/* Instructions of 4 bytes from @first to @last, by their places in the program */
+static void run_line(struct stalls *stalls, unsigned int first, unsigned int last, uint8_t itype)
+{
+	const unsigned int insns = last - first + 1;
+	const struct rvt_retire run = {
+		.first_pc = HART_BASE + 4 * first, .last_pc = HART_BASE + 4 * last,
+		.insns = insns, .halfwords = 2 * insns, .last_halfwords = 2, .itype = itype,
+	};
+
+	for (unsigned int i = 0; i < insns; i++)
+		stalls->times[stalls->n++] = ++stalls->f->ticks * TICK_NS;
+	stalls->sink->retire(stalls->sink->ctx, &run);
+}
+
+static const uint32_t branches[] = {
+	0x00050a63,	/* beq a0, x0, +20 */
+	0x00000013, 0x00000013, 0x00000013, 0x00000013,	/* nop */
+	0x00059463,	/* bne a1, x0, +8 */
+	0xfe9ff06f,	/* jal x0, -24 */
+	0x00050067,	/* jalr x0, 0(a0), to the first */
+};
+
+/* What branches do never repeats for long; a message has 31 of them, or ends at an indirect jump. */
+static uint64_t run_branches(void *ctx, const struct hart_sink *sink)
+{
+	struct stalls *stalls = ctx;
+	struct hart *hart = stalls->f->harts[0];
+
+	stalls->sink = sink;
+	for (int i = 1; i <= ROUNDS; i++) {
+		bool skips = hart_random(hart, 2), leaves = i % STALL_ROUNDS == 0;
+
+		run_line(stalls, 0, 0, skips ? RVT_ITYPE_BRANCH_TAKEN : RVT_ITYPE_BRANCH_NOT_TAKEN);
+		run_line(stalls, skips ? 5 : 1, 5,
+			 leaves ? RVT_ITYPE_BRANCH_TAKEN : RVT_ITYPE_BRANCH_NOT_TAKEN);
+		if (leaves)
+			stalls->f->ticks += STALL;
+		run_line(stalls, leaves ? 7 : 6, leaves ? 7 : 6,
+			 leaves ? RVT_ITYPE_IND_JUMP : RVT_ITYPE_JUMP);
+	}
+	return HART_BASE;
+}
+
+static int compare_times(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs,
+			 size_t n)
+{
+	struct stalls *stalls = ctx;
+	uint64_t insns = 0;
+
+	for (size_t i = 0; i < n; i++)
+		insns += runs[i].count;
+	for (uint64_t i = 0; i < insns; i++) {
+		uint64_t truth = stalls->times[stalls->told], time = rvt_hart_time(hart, i);
+
+		assert_true(++stalls->told <= stalls->n);
+		stalls->far += time > truth + NEAR * TICK_NS || truth > time + NEAR * TICK_NS;
+	}
+	return 0;
+}
+
+/*
+ * With repeated history a message says late when its flow had run. A hart that stood still before
+ * that does not go on as slowly: only where it stood still is not known to a few messages.
+ */
+static void stands_still(void **state)
+{
+	static struct stalls stalls;
+	struct fixture *f = *state;
+	const struct rvt_session_sink sink = { .size = sizeof(sink), .ctx = &stalls,
+					       .runs = compare_times };
+	FILE *out = fopen(f->programs[0], "r+");
+
+	assert_non_null(out);
+	assert_int_equal(fwrite(branches, sizeof(branches), 1, out), 1);
+	fclose(out);
+	f->repeats = true;
+	begin_recording(f, true, true);
+	put_mmap(f, 10, 0, f->programs[0]);
+	stalls = (struct stalls){ .f = f };
+	run_other(f, 0, 10, run_branches, &stalls);
+	put_aux(f, 0, 10, 0);
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+	read_session(f, &sink);
+	assert_int_equal(stalls.told, stalls.n);
+	assert_true(stalls.far <= ROUNDS / STALL_ROUNDS * NEAR);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -161,6 +269,7 @@ int main(void)
 						session_teardown),
 		cmocka_unit_test_setup_teardown(first_record_by_switch, session_setup,
 						session_teardown),
+		cmocka_unit_test_setup_teardown(stands_still, session_setup, session_teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

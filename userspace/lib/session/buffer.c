@@ -580,7 +580,7 @@ int rvt_buffer_finish(struct buffer *buffer)
 	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
 		err = rvt_flow_flush(hart->base.flow);
 		if (!err)
-			err = rvt_hart_flush_clock(hart);
+			err = rvt_hart_flush_clock(hart, UINT64_MAX);
 		if (!err)
 			err = rvt_hart_tell_counts(hart);
 		rvt_flow_stats(hart->base.flow, &flow);
@@ -773,7 +773,7 @@ int rvt_buffer_end_slice(struct buffer *buffer, int err)
 		rvt_flow_end_slice(hart->base.flow);
 		buffer->slice->held_at_end |= hart->clock && rvt_clock_holds(hart->clock);
 		if (!err)
-			err = rvt_hart_flush_clock(hart);
+			err = rvt_hart_flush_clock(hart, UINT64_MAX);
 		note_slice(buffer->slice, hart);
 		if (!err)
 			err = note_source(buffer->slice, hart);

@@ -111,10 +111,11 @@ int rvt_hart_stamp(struct hart_flow *hart, uint64_t time)
 	return take_answer(hart, rvt_clock_stamp(hart->clock, time));
 }
 
-int rvt_hart_flush_clock(struct hart_flow *hart)
+int rvt_hart_flush_clock(struct hart_flow *hart, uint64_t limit)
 {
 	uint64_t written = hart->base.written;
 
-	return hart->clock ? take_answer(hart, rvt_clock_flush(hart->clock, written ? written :
-							       UINT64_MAX)) : 0;
+	if (written && written < limit)
+		limit = written;
+	return hart->clock ? take_answer(hart, rvt_clock_flush(hart->clock, limit)) : 0;
 }

@@ -285,7 +285,7 @@ static int hart_update(struct hart_flow *hart)
 /* Moves the cursor, as rvt_cursor_seek(). Called at each time stamp; few views have a clock. */
 static int hart_move(struct hart_flow *hart, uint64_t time)
 {
-	int err = hart->clock ? rvt_hart_flush_clock(hart) : 0;
+	int err = hart->clock ? rvt_hart_flush_clock(hart, UINT64_MAX) : 0;
 
 	if (!err)
 		err = tell_replaced(hart, time);
@@ -328,13 +328,16 @@ void rvt_hart_note_moment(const struct buffer *buffer)
 		buffer->slice->moment = buffer->time;
 }
 
-/* The flow of one message is there, which was sent at @now. */
+/*
+ * The flow of one message is there, which was sent at @now. One that was held back, behind one that
+ * was not, had run some time before that.
+ */
 static int stamp_flow(struct hart_flow *hart, uint64_t now, bool held_back)
 {
 	uint64_t stamp = held_back ? hart->held_stamp : now;
 
 	hart->held_stamp = held_back ? now : 0;
-	return stamp ? rvt_hart_stamp(hart, stamp) : 0;
+	return stamp ? rvt_hart_stamp(hart, stamp) : rvt_hart_flush_clock(hart, now);
 }
 
 /*

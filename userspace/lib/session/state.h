@@ -347,13 +347,14 @@ bool rvt_encoder_has_stamps(const struct encoder *encoder);
  * rvt_hart_open_clock - makes .clock if it is wanted.
  * rvt_hart_hold_runs, rvt_hart_hold_event - into .clock, which is there.
  * rvt_hart_stamp - all before was executed by @time. Without .clock nothing.
- * rvt_hart_flush_clock - before the cursor moves, or nothing more comes. Without .clock nothing.
+ * rvt_hart_flush_clock - before the cursor moves, or nothing more comes: all before was executed by
+ * @limit (UINT64_MAX: not known). Without .clock nothing.
  */
 int rvt_hart_open_clock(struct hart_flow *hart);
 int rvt_hart_hold_runs(struct hart_flow *hart, const struct rvt_run *runs, size_t n);
 int rvt_hart_hold_event(struct hart_flow *hart, const struct rvt_event *event);
 int rvt_hart_stamp(struct hart_flow *hart, uint64_t time);
-int rvt_hart_flush_clock(struct hart_flow *hart);
+int rvt_hart_flush_clock(struct hart_flow *hart, uint64_t limit);
 
 /* buffer.c: one step of a buffer, or one message. 1: more to do, 0: done, or an error. */
 int rvt_buffer_step(struct buffer *buffer, bool one_message);
