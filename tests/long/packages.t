@@ -12,6 +12,7 @@ releases=${PACKAGES_RELEASES:-bookworm trixie testing}
 dir=$TOP/build/packages
 rm -rf "$dir"
 mkdir -p "$dir"
+check "what makes recordings is built" make -s -C "$TOP" build/host/rvt-asm build/host/rvt-recording
 "$TOP/tools/setup-host" mmdebstrap >"$dir/setup" 2>&1 || { diag <"$dir/setup"; skip_all "no mmdebstrap"; }
 # shellcheck source=../../tools/lab/lib/apt.sh
 mirror=$(. "$TOP/tools/lab/lib/apt.sh" && apt_mirrors | head -n 1)
@@ -173,7 +174,8 @@ perf_reads_lab()
 	in_root user "$apt_get install --no-install-recommends binutils-riscv64-linux-gnu" || return
 	in_root user 'cd /lab
 		no_ctf="not built\|not compiled in\|no conversion support"
-		perf rvtrace inject --itrace=i1000g16l8 --symfs files -i perf.data -o samples.data 2>samples.told
+		# plugin_function has 1100 instructions
+		perf rvtrace inject --itrace=i100g16l8 --symfs files -i perf.data -o samples.data 2>samples.told
 		perf rvtrace inject --itrace=bi10us --symfs files -i perf.data -o branches.data 2>branches.told
 		perf report --no-itrace --stdio -i perf.data >out
 		perf script --no-itrace --show-mmap-events -i perf.data >out
