@@ -204,10 +204,11 @@ perf_reads_lab()
 		grep -q "0x[0-9a-f].*/0x" out'
 }
 
+# What perf itself keeps of recordings is not the packages'.
 purged()
 {
 	in_root user "$apt_get purge perf-rvtrace perf-rvtrace-mpi librvtrace0 librvtrace-dev python3-rvtrace rvtrace-dkms
-		find / -xdev -name '*rvtrace*' ! -path '/var/log/*' | diff /before -"
+		find / -xdev -name '*rvtrace*' ! -path '/var/log/*' ! -path '/root/.debug/*' | diff /before -"
 }
 
 # What `make install` of a version before there were packages left is told of when they are installed,
