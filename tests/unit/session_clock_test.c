@@ -162,7 +162,7 @@ static void first_record_by_switch(void **state)
 
 #define ROUNDS 10000
 #define STALL 100000		/* ticks; each instruction takes one */
-#define STALL_ROUNDS 185	/* from one to the next: 11 messages of 31 branches, and 29 branches */
+#define STALL_ROUNDS 185	/* from one to the next: 11 messages of 31 branches, and 29 */
 #define NEAR 200		/* ticks and instructions of a few messages */
 
 struct stalls {
@@ -194,7 +194,7 @@ static const uint32_t branches[] = {
 	0x00050067,	/* jalr x0, 0(a0), to the first */
 };
 
-/* What branches do never repeats for long; a message has 31 of them, or ends at an indirect jump. */
+/* What branches do never repeats for long. A message has 31, or ends at an indirect jump. */
 static uint64_t run_branches(void *ctx, const struct hart_sink *sink)
 {
 	struct stalls *stalls = ctx;
