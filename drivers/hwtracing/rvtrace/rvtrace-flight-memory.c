@@ -7,13 +7,17 @@
 #define pr_fmt(fmt) "rvtrace: " fmt
 
 #include <linux/cpu.h>
+#include <linux/cpumask.h>
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/panic_notifier.h>
+#include <linux/refcount.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/utsname.h>
+#include <linux/workqueue.h>
 
 #ifdef RVTRACE_COMPAT
 #include "rvtrace-compat.h"
@@ -27,20 +31,27 @@ static unsigned int rvtrace_flight_size = SZ_1M;
 module_param_named(flight_buffer, rvtrace_flight_size, uint, 0644);
 MODULE_PARM_DESC(flight_buffer, "buffer of each hart in flight mode, in bytes");
 
-/* Protects what is below, and who has a buffer. Nests outside of cpus_read_lock(). */
+/* A memory of a sink's own that is larger is not copied. */
+#define RVTRACE_FLIGHT_MAX_COPY	SZ_64M
+
+/* Protects what is below, and who has a sink. Nests outside of cpus_read_lock(). */
 static DEFINE_MUTEX(rvtrace_flight_mutex);
 /* What the parameter says */
 static bool rvtrace_flight_wanted;
 /* The module can do what it says. */
 static bool rvtrace_flight_ready;
 static struct rvtrace_flight_header *rvtrace_flight_header;
+/* Harts whose sink others reach, too */
+static struct cpumask rvtrace_flight_shared;
+/* Number of events; while it is not 0, these harts are not in flight mode. */
+static refcount_t rvtrace_flight_events = REFCOUNT_INIT(0);
 
 static size_t rvtrace_flight_header_size(void)
 {
 	return PAGE_SIZE * (1 + (size_t)nr_cpu_ids);
 }
 
-static struct rvtrace_flight_hart *rvtrace_flight_record(int cpu)
+static struct rvtrace_flight_hart *rvtrace_flight_record_of(int cpu)
 {
 	return (void *)rvtrace_flight_header + PAGE_SIZE * (1 + (size_t)cpu);
 }
@@ -99,89 +110,161 @@ static int rvtrace_flight_choose(struct rvtrace_encoder *enc, struct rvtrace_fli
 	if (ret != -EOPNOTSUPP)
 		return ret;
 	flight->attr = (struct perf_event_attr){ .config = RVTRACE_CONFIG_MACHINE };
-	flight->record->flags |= RVTRACE_FLIGHT_F_ALL_MODES;
+	flight->flags |= RVTRACE_FLIGHT_F_ALL_MODES;
 	return rvtrace_encoder_configure(enc, &flight->attr, &program);
 }
 
-/* Returns why the hart has no flight mode, or NULL, with what it needs and *@new_buffer. */
-static const char *rvtrace_flight_prepare(struct rvtrace_encoder *enc,
-					  struct rvtrace_flight *flight,
-					  struct rvtrace_ramsink_buffer **new_buffer)
+/* Of the sink itself, or what its own memory is copied to. NULL when memory is short. */
+static struct rvtrace_ramsink_buffer *rvtrace_flight_alloc(struct rvtrace_ramsink *ram)
 {
-	const struct rvtrace_path *path = &enc->paths[0];
-	struct rvtrace_flight_hart *record = flight->record;
+	size_t wanted = clamp_t(size_t, READ_ONCE(rvtrace_flight_size), SZ_4K, SZ_1G);
 	struct rvtrace_ramsink_buffer *buffer;
-	size_t size;
 
-	if (!rvtrace_path_is_exclusive(path))
-		return "its sink is shared";
-	if (!path->ram->smem)
-		return "its sink has a memory of its own";
-	if (rvtrace_flight_choose(enc, flight) || rvtrace_flight_note_encoder(enc, record))
-		return "its encoder cannot";
-	size = rounddown_pow_of_two(clamp_t(size_t, READ_ONCE(rvtrace_flight_size), SZ_4K, SZ_1G));
-	buffer = rvtrace_ramsink_alloc(path->ram, size);
+	if (ram->smem) {
+		buffer = rvtrace_ramsink_alloc(ram, rounddown_pow_of_two(wanted));
+		if (buffer)
+			memset(buffer->vaddr, 0, buffer->size);
+		return buffer;
+	}
+	buffer = kzalloc(sizeof(*buffer), GFP_KERNEL);
 	if (!buffer)
-		return "no memory";
-	memset(buffer->vaddr, 0, buffer->size);
-	flight->config = (struct rvtrace_config){ .cpu = enc->cpu, .serial = rvtrace_new_serial() };
-	flight->offset = 0;
-	flight->failed = false;
-	record->cpu = enc->cpu;
-	record->src = enc->src_id;
-	record->address = (unsigned long)buffer->vaddr;
-	record->physical = virt_addr_valid(buffer->vaddr) ? virt_to_phys(buffer->vaddr) : 0;
-	record->bytes = buffer->size;
-	record->flags |= RVTRACE_FLIGHT_F_VALID;
-	*new_buffer = buffer;
+		return NULL;
+	buffer->size = ram->alloc;
+	if (buffer->size <= RVTRACE_FLIGHT_MAX_COPY)
+		buffer->vaddr = kvzalloc(buffer->size, GFP_KERNEL | __GFP_NOWARN);
+	if (buffer->vaddr)
+		return buffer;
+	kfree(buffer);
 	return NULL;
 }
 
-/* The hart itself sets the buffer: an event may start or stop there at any time. */
-static void rvtrace_flight_begin_ipi(void *buffer)
+static struct rvtrace_flight_sink *rvtrace_flight_make_sink(const struct rvtrace_path *path)
 {
-	this_cpu_ptr(&rvtrace_flights)->buffer = buffer;
+	struct rvtrace_flight_sink *sink = kzalloc(sizeof(*sink), GFP_KERNEL);
+
+	if (!sink)
+		return NULL;
+	sink->ram = path->ram;
+	sink->shared = !rvtrace_path_is_exclusive(path);
+	INIT_LIST_HEAD(&sink->harts);
+	sink->buffer = rvtrace_flight_alloc(path->ram);
+	if (sink->buffer)
+		return sink;
+	kfree(sink);
+	return NULL;
+}
+
+/* No hart uses it any more. */
+static void rvtrace_flight_free_sink(struct rvtrace_flight_sink *sink)
+{
+	if (sink->ram->smem) {
+		rvtrace_ramsink_free(sink->ram, sink->buffer);
+	} else {
+		kvfree(sink->buffer->vaddr);
+		kfree(sink->buffer);
+	}
+	kfree(sink);
+}
+
+/* That of the harts which trace into the same, else a new one. NULL when memory is short. */
+static struct rvtrace_flight_sink *rvtrace_flight_get_sink(const struct rvtrace_path *path)
+{
+	struct rvtrace_flight_sink *sink;
+	int cpu;
+
+	lockdep_assert_held(&rvtrace_flight_mutex);
+	for_each_possible_cpu(cpu) {
+		sink = per_cpu(rvtrace_flights, cpu).sink;
+		if (sink && sink->ram == path->ram)
+			return sink;
+	}
+	return rvtrace_flight_make_sink(path);
+}
+
+/* Returns why the hart has no flight mode, or NULL, with what it needs and *@new_sink. */
+static const char *rvtrace_flight_prepare(struct rvtrace_encoder *enc,
+					  struct rvtrace_flight *flight,
+					  struct rvtrace_flight_sink **new_sink)
+{
+	struct rvtrace_flight_hart *record = flight->record;
+	struct rvtrace_flight_sink *sink;
+	const void *memory;
+
+	flight->path = &enc->paths[0];
+	flight->flags = RVTRACE_FLIGHT_F_VALID;
+	flight->failed = false;
+	if (!flight->path->ram)
+		return "its trace goes to no RAM sink";
+	if (rvtrace_flight_choose(enc, flight) || rvtrace_flight_note_encoder(enc, record))
+		return "its encoder cannot";
+	sink = rvtrace_flight_get_sink(flight->path);
+	if (!sink)
+		return "no memory";
+	if (!sink->ram->smem)
+		flight->flags |= RVTRACE_FLIGHT_F_COPY;
+	flight->config = (struct rvtrace_config){ .cpu = enc->cpu, .serial = rvtrace_new_serial() };
+	memory = sink->buffer->vaddr;
+	record->cpu = enc->cpu;
+	record->src = enc->src_id;
+	record->address = (unsigned long)memory;
+	record->physical = virt_addr_valid(memory) ? virt_to_phys(memory) : 0;
+	record->bytes = sink->buffer->size;
+	*new_sink = sink;
+	return NULL;
+}
+
+/* The hart itself sets the sink: an event may start or stop there at any time. */
+static void rvtrace_flight_begin_ipi(void *sink)
+{
+	rvtrace_flight_join(this_cpu_ptr(&rvtrace_flights), sink);
 	rvtrace_flight_begin(this_cpu_ptr(&rvtrace_cpus));
 }
 
 static void rvtrace_flight_end_ipi(void *unused)
 {
 	rvtrace_flight_end(this_cpu_ptr(&rvtrace_cpus));
-	this_cpu_ptr(&rvtrace_flights)->buffer = NULL;
+	rvtrace_flight_part(this_cpu_ptr(&rvtrace_flights));
 }
 
 static void rvtrace_flight_give(struct rvtrace_encoder *enc)
 {
 	struct rvtrace_flight *flight = &per_cpu(rvtrace_flights, enc->cpu);
-	struct rvtrace_ramsink_buffer *buffer;
+	struct rvtrace_flight_sink *sink;
 	const char *why;
 
 	lockdep_assert_held(&rvtrace_flight_mutex);
-	flight->record = rvtrace_flight_record(enc->cpu);
+	/* It has it already; or it has just come, or is about to go, and this is called again. */
+	if (flight->sink || READ_ONCE(per_cpu(rvtrace_cpus, enc->cpu).encoder) != enc)
+		return;
+	flight->record = rvtrace_flight_record_of(enc->cpu);
 	memset(flight->record, 0, PAGE_SIZE);
-	why = rvtrace_flight_prepare(enc, flight, &buffer);
+	why = rvtrace_flight_prepare(enc, flight, &sink);
 	if (why) {
 		dev_notice(&enc->comp.dev, "not in flight mode: %s\n", why);
 		return;
 	}
+	if (sink->shared)
+		cpumask_set_cpu(enc->cpu, &rvtrace_flight_shared);
 	/* A hart that is down begins when it comes up. */
-	if (smp_call_function_single(enc->cpu, rvtrace_flight_begin_ipi, buffer, 1))
-		flight->buffer = buffer;
+	if (smp_call_function_single(enc->cpu, rvtrace_flight_begin_ipi, sink, 1))
+		rvtrace_flight_join(flight, sink);
 }
 
 static void rvtrace_flight_take(struct rvtrace_encoder *enc)
 {
 	struct rvtrace_flight *flight = &per_cpu(rvtrace_flights, enc->cpu);
-	struct rvtrace_ramsink_buffer *buffer = flight->buffer;
+	struct rvtrace_flight_sink *sink = flight->sink;
 
 	lockdep_assert_held(&rvtrace_flight_mutex);
-	if (!buffer)
+	if (!sink)
 		return;
+	cpumask_clear_cpu(enc->cpu, &rvtrace_flight_shared);
 	/* A hart that is down has ended before. */
 	if (smp_call_function_single(enc->cpu, rvtrace_flight_end_ipi, NULL, 1))
-		flight->buffer = NULL;
+		rvtrace_flight_part(flight);
 	flight->record->flags = 0;
-	rvtrace_ramsink_free(enc->paths[0].ram, buffer);
+	if (list_empty(&sink->harts))
+		rvtrace_flight_free_sink(sink);
 }
 
 static void rvtrace_flight_for_each(void (*fn)(struct rvtrace_encoder *enc))
@@ -195,6 +278,58 @@ static void rvtrace_flight_for_each(void (*fn)(struct rvtrace_encoder *enc))
 			fn(to_rvtrace_encoder(comp));
 	mutex_unlock(&rvtrace_mutex);
 	cpus_read_unlock();
+}
+
+static void rvtrace_flight_ground_ipi(void *unused)
+{
+	rvtrace_flight_end(this_cpu_ptr(&rvtrace_cpus));
+}
+
+static void rvtrace_flight_unground_ipi(void *unused)
+{
+	rvtrace_flight_begin(this_cpu_ptr(&rvtrace_cpus));
+}
+
+/* A hart that comes up meanwhile looks at it, too. One that is down has ended before. */
+static void rvtrace_flight_ground(bool grounded)
+{
+	lockdep_assert_held(&rvtrace_flight_mutex);
+	WRITE_ONCE(rvtrace_flight_grounded, grounded);
+	on_each_cpu_mask(&rvtrace_flight_shared, grounded ? rvtrace_flight_ground_ipi :
+			 rvtrace_flight_unground_ipi, NULL, true);
+}
+
+static void rvtrace_flight_last_event_went(struct work_struct *work)
+{
+	guard(mutex)(&rvtrace_flight_mutex);
+	if (!refcount_read(&rvtrace_flight_events))
+		rvtrace_flight_ground(false);
+}
+
+static DECLARE_WORK(rvtrace_flight_work, rvtrace_flight_last_event_went);
+
+/*
+ * rvtrace_flight_add_event - a new event: sinks that harts share are free for it
+ *
+ * Until rvtrace_flight_remove_event(). As rvtrace_get(), it does not sleep where there are events
+ * already, as when an inherited one is made.
+ */
+void rvtrace_flight_add_event(void)
+{
+	if (refcount_inc_not_zero(&rvtrace_flight_events))
+		return;
+	guard(mutex)(&rvtrace_flight_mutex);
+	if (refcount_inc_not_zero(&rvtrace_flight_events))
+		return;
+	rvtrace_flight_ground(true);
+	refcount_set(&rvtrace_flight_events, 1);
+}
+
+/* The last event may go away where sleeping locks cannot be taken. */
+void rvtrace_flight_remove_event(void)
+{
+	if (refcount_dec_and_test(&rvtrace_flight_events))
+		schedule_work(&rvtrace_flight_work);
 }
 
 /* The kernel has panicked, or is about to start another one after that. */
@@ -318,5 +453,7 @@ void rvtrace_flight_exit(void)
 		rvtrace_flight_update();
 		rvtrace_flight_ready = false;
 	}
+	/* No event is left. */
+	flush_work(&rvtrace_flight_work);
 	atomic_notifier_chain_unregister(&panic_notifier_list, &rvtrace_flight_block);
 }

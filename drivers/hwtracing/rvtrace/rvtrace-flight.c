@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * RISC-V trace: flight mode of a hart. While no event uses its encoder, the hart traces the kernel
- * into a buffer of its own, which the sink writes round and round:
+ * into a buffer, which the sink writes round and round:
  *
  *	Start             WP                          Limit + A
  *	+-----------------+---------------------------+
@@ -11,9 +11,23 @@
  * An event takes the encoder and the sink away, and the trace goes on behind WP when it gives them
  * back. So does a hart that goes down or sleeps. When the kernel panics, everything stops, and WP
  * becomes part of what a dump says of the hart.
+ *
+ * Harts that share a sink write one buffer; SRC says whose a message is. They do so while there is
+ * no event at all, not only while none runs: an event that starts would have to stop the other
+ * harts, in a context switch. What there is between the first event and the last:
+ *
+ *	events	-------------+==================+--------------
+ *	hart 0	## flight ###|   ## event ##    |## flight ###
+ *	hart 1	## flight ###|                  |## flight ###
+ *		     opening it: IPIs       a worker: IPIs
+ *
+ * A memory of the sink's own is written in the same way, and read out when the kernel has panicked.
+ * What an event traced into it has taken the place of what was there: then it begins anew.
  */
 #define pr_fmt(fmt) "rvtrace: " fmt
 
+#include <linux/cleanup.h>
+#include <linux/irqflags.h>
 #include <linux/kernel.h>
 
 #include "rvtrace-encoder.h"
@@ -22,38 +36,92 @@
 
 DEFINE_STATIC_KEY_FALSE(rvtrace_flight_on);
 DEFINE_PER_CPU(struct rvtrace_flight, rvtrace_flights);
+bool rvtrace_flight_grounded;
 
-/* What a dump says of where the trace is, when the sink does not write */
-static void rvtrace_flight_note(struct rvtrace_flight *flight, struct rvtrace_ramsink *sink,
-				bool lost)
+/* Tells whoever reads a dump. */
+static void rvtrace_flight_record(struct rvtrace_flight_sink *sink)
 {
-	struct rvtrace_flight_hart *record = flight->record;
+	struct rvtrace_flight *flight;
+
+	list_for_each_entry(flight, &sink->harts, node) {
+		flight->record->offset = sink->offset;
+		flight->record->flags = flight->flags | sink->flags;
+	}
+}
+
+/* All of the trace is gone. */
+static void rvtrace_flight_empty(struct rvtrace_flight_sink *sink)
+{
+	sink->offset = 0;
+	sink->flags &= ~RVTRACE_FLIGHT_F_WRAPPED;
+	sink->flags |= RVTRACE_FLIGHT_F_LOST;
+}
+
+/* Where the trace is, when the sink does not write */
+static void rvtrace_flight_note(struct rvtrace_flight_sink *sink)
+{
 	size_t offset;
 	bool wrap;
 
-	if (lost)
-		record->flags |= RVTRACE_FLIGHT_F_LOST;
-	if (rvtrace_ramsink_flown(sink, flight->buffer, &offset, &wrap) &&
-	    (wrap || offset >= flight->offset)) {
+	if (rvtrace_ramsink_flown(sink->ram, sink->buffer, &offset, &wrap) &&
+	    (wrap || offset >= sink->offset)) {
+		sink->offset = offset;
 		if (wrap)
-			record->flags |= RVTRACE_FLIGHT_F_WRAPPED;
+			sink->flags |= RVTRACE_FLIGHT_F_WRAPPED;
+		/* What was lost is older than what it has. */
+		if (wrap && sink->anew)
+			sink->flags &= ~RVTRACE_FLIGHT_F_LOST;
+		if (wrap)
+			sink->anew = false;
 	} else {
-		offset = 0;
-		record->flags &= ~RVTRACE_FLIGHT_F_WRAPPED;
-		record->flags |= RVTRACE_FLIGHT_F_LOST;
+		rvtrace_flight_empty(sink);
 	}
-	flight->offset = offset;
-	record->offset = offset;
-	record->flags &= ~RVTRACE_FLIGHT_F_RUNNING;
+	/* A memory of the sink's own has not been read out. */
+	if (sink->ram->smem)
+		sink->flags &= ~RVTRACE_FLIGHT_F_RUNNING;
+	rvtrace_flight_record(sink);
 }
 
-/* A sink can begin at whole units of memory access only. What is before is dropped otherwise. */
-static void rvtrace_flight_align(struct rvtrace_flight *flight, const struct rvtrace_ramsink *sink)
+/*
+ * Before the sink is started. It can begin at whole units of memory access only, and a memory of
+ * its own where it was left only; what is before is dropped otherwise.
+ */
+static void rvtrace_flight_ready(struct rvtrace_flight_sink *sink)
 {
-	if (IS_ALIGNED(flight->offset, sink->access ?: RVTRACE_RAM_MAX_ACCESS))
+	struct rvtrace_ramsink *ram = sink->ram;
+
+	if (!ram->smem && !(sink->begun && rvtrace_ramsink_kept(ram, sink->offset))) {
+		sink->anew = sink->begun;
+		sink->offset = 0;
+		sink->flags &= ~(RVTRACE_FLIGHT_F_WRAPPED | RVTRACE_FLIGHT_F_LOST);
+		if (sink->anew)
+			sink->flags |= RVTRACE_FLIGHT_F_LOST;
+		rvtrace_ramsink_forget(ram);
+	} else if (ram->smem && !IS_ALIGNED(sink->offset, ram->access ?: RVTRACE_RAM_MAX_ACCESS)) {
+		sink->offset = 0;
+		sink->flags &= ~RVTRACE_FLIGHT_F_WRAPPED;
+	}
+	sink->begun = true;
+	sink->flags |= RVTRACE_FLIGHT_F_RUNNING;
+	rvtrace_flight_record(sink);
+}
+
+static void rvtrace_flight_begin_locked(struct rvtrace_cpu *rc, struct rvtrace_flight *flight)
+{
+	struct rvtrace_flight_sink *sink = flight->sink;
+
+	if (!sink->flying)
+		rvtrace_flight_ready(sink);
+	flight->running = !rvtrace_path_fly(rc, flight);
+	if (flight->running) {
+		sink->flying++;
 		return;
-	flight->offset = 0;
-	flight->record->flags &= ~RVTRACE_FLIGHT_F_WRAPPED;
+	}
+	/* What did not answer is reset later, and then this is called again. */
+	flight->failed = !rc->encoder->comp.broken && !rc->path->sink->broken;
+	if (!sink->flying && sink->ram->smem)
+		sink->flags &= ~RVTRACE_FLIGHT_F_RUNNING;
+	rvtrace_flight_record(sink);
 }
 
 void rvtrace_flight_begin(struct rvtrace_cpu *rc)
@@ -61,34 +129,78 @@ void rvtrace_flight_begin(struct rvtrace_cpu *rc)
 	struct rvtrace_flight *flight = this_cpu_ptr(&rvtrace_flights);
 	struct rvtrace_encoder *enc = rc->encoder;
 
-	if (!flight->buffer || flight->running || flight->failed || rc->event)
+	if (!flight->sink || flight->running || flight->failed || rc->event)
+		return;
+	/* Whoever grounds them calls all harts after that. */
+	if (flight->sink->shared && READ_ONCE(rvtrace_flight_grounded))
 		return;
 	if (!enc || !enc->online)
 		return;
-	rc->path = &enc->paths[0];
-	rvtrace_flight_align(flight, rc->path->ram);
-	flight->record->flags |= RVTRACE_FLIGHT_F_RUNNING;
-	flight->running = !rvtrace_path_fly(rc, flight);
-	if (flight->running)
-		return;
-	/* What did not answer is reset later, and then this is called again. */
-	flight->failed = !enc->comp.broken && !rc->path->sink->broken;
-	flight->record->flags &= ~RVTRACE_FLIGHT_F_RUNNING;
+	rc->path = flight->path;
+	rvtrace_path_lock(rc->path);
+	rvtrace_flight_begin_locked(rc, flight);
+	rvtrace_path_unlock(rc->path);
+}
+
+/* What one of them does not deliver may be any hart's. */
+static bool rvtrace_flight_path_works(const struct rvtrace_path *path)
+{
+	unsigned int i;
+
+	for (i = 0; i < path->nr_hops; i++)
+		if (path->hops[i]->broken)
+			return false;
+	return true;
+}
+
+static void rvtrace_flight_end_locked(struct rvtrace_cpu *rc, struct rvtrace_flight *flight)
+{
+	struct rvtrace_flight_sink *sink = flight->sink;
+
+	if (rvtrace_path_land(rc)) {
+		flight->flags |= RVTRACE_FLIGHT_F_LOST;
+		if (!rvtrace_flight_path_works(rc->path))
+			sink->flags |= RVTRACE_FLIGHT_F_LOST;
+		rvtrace_flight_record(sink);
+	}
+	if (!--sink->flying)
+		rvtrace_flight_note(sink);
 }
 
 void rvtrace_flight_end(struct rvtrace_cpu *rc)
 {
 	struct rvtrace_flight *flight = this_cpu_ptr(&rvtrace_flights);
 	struct rvtrace_path *path = rc->path;
-	bool lost;
 
 	if (!flight->running)
 		return;
 	flight->running = false;
-	rc->path = &rc->encoder->paths[0];
-	lost = rvtrace_path_land(rc);
-	rvtrace_flight_note(flight, rc->path->ram, lost);
+	rc->path = flight->path;
+	rvtrace_path_lock(rc->path);
+	rvtrace_flight_end_locked(rc, flight);
+	rvtrace_path_unlock(rc->path);
 	rc->path = path;
+}
+
+/* The hart of @flight traces into @sink from now on. */
+void rvtrace_flight_join(struct rvtrace_flight *flight, struct rvtrace_flight_sink *sink)
+{
+	guard(irqsave)();
+	rvtrace_path_lock(flight->path);
+	list_add_tail(&flight->node, &sink->harts);
+	rvtrace_flight_record(sink);
+	flight->sink = sink;
+	rvtrace_path_unlock(flight->path);
+}
+
+/* The hart of @flight, which is not in flight mode now, has none any more. */
+void rvtrace_flight_part(struct rvtrace_flight *flight)
+{
+	guard(irqsave)();
+	rvtrace_path_lock(flight->path);
+	list_del(&flight->node);
+	flight->sink = NULL;
+	rvtrace_path_unlock(flight->path);
 }
 
 /* The registers of @comp can be read here. */
@@ -98,6 +210,37 @@ static bool rvtrace_flight_reaches(const struct rvtrace_component *comp)
 	       cpumask_test_cpu(raw_smp_processor_id(), &comp->cpus);
 }
 
+/* What was in a memory of the sink's own is in ours from now on. */
+static void rvtrace_flight_read_out(struct rvtrace_flight_sink *sink)
+{
+	bool wrapped = sink->flags & RVTRACE_FLIGHT_F_WRAPPED;
+
+	if (rvtrace_ramsink_kept(sink->ram, sink->offset))
+		rvtrace_ramsink_read_out(sink->ram, sink->buffer->vaddr,
+					 wrapped ? sink->buffer->size : sink->offset);
+	else
+		rvtrace_flight_empty(sink);
+	sink->flags &= ~RVTRACE_FLIGHT_F_RUNNING;
+	rvtrace_flight_record(sink);
+}
+
+static void rvtrace_flight_panic_sink(struct rvtrace_flight_sink *sink)
+{
+	struct rvtrace_component *comp = &sink->ram->comp;
+
+	if (!(sink->flags & RVTRACE_FLIGHT_F_RUNNING) || !rvtrace_flight_reaches(comp) ||
+	    comp->broken || comp->control & RVTRACE_CONTROL_ENABLE)
+		return;
+	if (sink->flying) {
+		sink->flying = 0;
+		/* The sink updates Empty and WP after it has written. */
+		rmb();
+		rvtrace_flight_note(sink);
+	}
+	if (!sink->ram->smem)
+		rvtrace_flight_read_out(sink);
+}
+
 /*
  * rvtrace_flight_panic - all trace has stopped: write down where it is
  *
@@ -105,23 +248,13 @@ static bool rvtrace_flight_reaches(const struct rvtrace_component *comp)
  */
 void rvtrace_flight_panic(struct rvtrace_flight_header *header)
 {
-	struct rvtrace_flight *flight;
-	struct rvtrace_component *sink;
-	struct rvtrace_cpu *rc;
+	struct rvtrace_flight_sink *sink;
 	int cpu;
 
 	for_each_possible_cpu(cpu) {
-		flight = &per_cpu(rvtrace_flights, cpu);
-		rc = &per_cpu(rvtrace_cpus, cpu);
-		if (!flight->running || !rc->encoder)
-			continue;
-		sink = rc->encoder->paths[0].sink;
-		if (!rvtrace_flight_reaches(sink) || sink->control & RVTRACE_CONTROL_ENABLE)
-			continue;
-		flight->running = false;
-		/* The sink updates Empty and WP after it has written. */
-		rmb();
-		rvtrace_flight_note(flight, to_rvtrace_ramsink(sink), false);
+		sink = per_cpu(rvtrace_flights, cpu).sink;
+		if (sink)
+			rvtrace_flight_panic_sink(sink);
 	}
 	if (header->panic_time)
 		return;

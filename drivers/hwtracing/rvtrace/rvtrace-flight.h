@@ -8,6 +8,7 @@
 #define _RVTRACE_FLIGHT_H
 
 #include <linux/jump_label.h>
+#include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/rvtrace.h>
@@ -17,33 +18,68 @@
 #include "rvtrace-ramsink.h"
 
 /**
+ * struct rvtrace_flight_sink - a RAM sink in flight mode
+ * @ram:	the sink
+ * @buffer:	what it writes round and round. Of a memory of the sink's own: where that is, and at
+ *		@vaddr a place for a copy.
+ * @harts:	the harts that trace into it, when they may: entries @node of struct rvtrace_flight
+ * @shared:	other harts' encoders reach it, too. What is below is protected by the locks of the
+ *		paths that lead to it then, else it is its only hart's with interrupts off.
+ * @flying:	number of harts that do now
+ * @begun:	it was started once
+ * @anew:	since then it had to begin anew, and has not gone round after that
+ * @offset:	where it goes on
+ * @flags:	what the records of all its harts have: RVTRACE_FLIGHT_F_*
+ */
+struct rvtrace_flight_sink {
+	struct rvtrace_ramsink *ram;
+	struct rvtrace_ramsink_buffer *buffer;
+	struct list_head harts;
+	bool shared;
+	unsigned int flying;
+	bool begun;
+	bool anew;
+	size_t offset;
+	u32 flags;
+};
+
+/**
  * struct rvtrace_flight - flight mode of a hart
- * @buffer:	what the sink writes round and round, or NULL: the hart has no flight mode. The hart
- *		itself changes it while it is not in flight mode, or another one while it is down.
+ * @sink:	where it traces to, or NULL: the hart has no flight mode. The hart itself changes it
+ *		while it is not in flight mode, or another one while it is down.
+ * @path:	the path to the sink
+ * @node:	entry in @harts of the sink
  * @attr:	options of the trace
  * @config:	the same
- * @offset:	where the sink goes on in @buffer
  * @running:	the hart is in flight mode now
  * @failed:	it could not be started: it is not tried again until the mode is switched on anew
+ * @flags:	what only its own record has
  * @record:	what a dump says of it
  */
 struct rvtrace_flight {
-	struct rvtrace_ramsink_buffer *buffer;
+	struct rvtrace_flight_sink *sink;
+	struct rvtrace_path *path;
+	struct list_head node;
 	struct perf_event_attr attr;
 	struct rvtrace_config config;
-	size_t offset;
 	bool running;
 	bool failed;
+	u32 flags;
 	struct rvtrace_flight_hart *record;
 };
 
-/* There are harts with a buffer. */
+/* Harts may be in flight mode. */
 DECLARE_STATIC_KEY_FALSE(rvtrace_flight_on);
+/* There are events, so no hart traces into a sink that others reach, too. */
+extern bool rvtrace_flight_grounded;
 DECLARE_PER_CPU(struct rvtrace_flight, rvtrace_flights);
 
 /* rvtrace-flight.c. On the hart, with interrupts off */
 void rvtrace_flight_begin(struct rvtrace_cpu *rc);
 void rvtrace_flight_end(struct rvtrace_cpu *rc);
+/* The same, or on another hart while this one is down */
+void rvtrace_flight_join(struct rvtrace_flight *flight, struct rvtrace_flight_sink *sink);
+void rvtrace_flight_part(struct rvtrace_flight *flight);
 /* On any hart, when the others stand still */
 void rvtrace_flight_panic(struct rvtrace_flight_header *header);
 
@@ -66,6 +102,8 @@ struct rvtrace_encoder;
 /* rvtrace-flight-memory.c */
 void rvtrace_flight_add_encoder(struct rvtrace_encoder *enc);
 void rvtrace_flight_remove_encoder(struct rvtrace_encoder *enc);
+void rvtrace_flight_add_event(void);
+void rvtrace_flight_remove_event(void);
 void rvtrace_flight_init(void);
 void rvtrace_flight_exit(void);
 

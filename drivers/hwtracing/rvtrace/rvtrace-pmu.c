@@ -21,6 +21,7 @@
 #include "rvtrace-context.h"
 #include "rvtrace-cpu.h"
 #include "rvtrace-encoder.h"
+#include "rvtrace-flight.h"
 #include "rvtrace-late.h"
 #include "rvtrace-pmu.h"
 #include "rvtrace-power.h"
@@ -338,6 +339,7 @@ static void rvtrace_event_destroy(struct perf_event *event)
 	}
 	rvtrace_filter_close(config);
 	rvtrace_context_put(config->context);
+	rvtrace_flight_remove_event();
 	rvtrace_put();
 	event->pmu_private = NULL;
 	kfree(config);
@@ -360,6 +362,7 @@ static int rvtrace_event_init(struct perf_event *event)
 	if (!config)
 		return -ENOMEM;
 	rvtrace_get();
+	rvtrace_flight_add_event();
 	if (!event->parent) {
 		ret = rvtrace_event_check_encoders(event, config->sink);
 		if (ret)
@@ -376,6 +379,7 @@ static int rvtrace_event_init(struct perf_event *event)
 	return 0;
 
 err_put:
+	rvtrace_flight_remove_event();
 	rvtrace_put();
 	kfree(config);
 	return ret;

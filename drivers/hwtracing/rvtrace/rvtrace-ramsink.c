@@ -446,18 +446,26 @@ size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink)
 	return min_t(size_t, rvtrace_ramsink_offset(sink, wp) - sink->from, sink->size);
 }
 
-/* Reading trRamData moves RP on, so @offset is where the last call ended or a new start. */
+/* Reading trRamData moves RP on. */
+static void rvtrace_ramsink_read_words(struct rvtrace_ramsink *sink, __le32 *words, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n; i++)
+		words[i] = cpu_to_le32(rvtrace_read(&sink->comp, RVTRACE_RAM_DATA));
+}
+
+/* @offset is where the last call ended or a new start. */
 static void rvtrace_ramsink_copy_sram(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc,
 				      size_t offset, size_t size)
 {
 	__le32 words[RVTRACE_SRAM_WORDS];
-	size_t n, i;
+	size_t n;
 
 	rvtrace_write(&sink->comp, RVTRACE_RAM_RP_LOW, offset);
 	for (; size; size -= n * sizeof(words[0])) {
 		n = min(size / sizeof(words[0]), ARRAY_SIZE(words));
-		for (i = 0; i < n; i++)
-			words[i] = cpu_to_le32(rvtrace_read(&sink->comp, RVTRACE_RAM_DATA));
+		rvtrace_ramsink_read_words(sink, words, n);
 		rvtrace_output_copy(rc, words, n * sizeof(words[0]));
 	}
 }
@@ -542,8 +550,34 @@ VISIBLE_IF_KUNIT bool rvtrace_ramsink_position(const struct rvtrace_ramsink *sin
 }
 
 /*
+ * rvtrace_ramsink_kept - whether a memory of the sink's own has what flight mode left there
+ * @offset: where it has stopped
+ *
+ * Not when an event has used it since, or the sink was reset.
+ */
+bool rvtrace_ramsink_kept(struct rvtrace_ramsink *sink, size_t offset)
+{
+	if (!sink->comp.active || !sink->length || sink->owner.tgid)
+		return false;
+	return (rvtrace_read(&sink->comp, RVTRACE_RAM_WP_LOW) & RVTRACE_RAM_WP_ADDR) == offset;
+}
+
+/* What is in a memory of the sink's own is nobody's any more: flight mode begins there. */
+void rvtrace_ramsink_forget(struct rvtrace_ramsink *sink)
+{
+	rvtrace_ramsink_clear(sink, &(struct rvtrace_opener){ });
+}
+
+/* Reads the first @size bytes of a memory of the sink's own. The sink is disabled. */
+void rvtrace_ramsink_read_out(struct rvtrace_ramsink *sink, void *to, size_t size)
+{
+	rvtrace_write(&sink->comp, RVTRACE_RAM_RP_LOW, 0);
+	rvtrace_ramsink_read_words(sink, to, size / sizeof(__le32));
+}
+
+/*
  * rvtrace_ramsink_fly - start the sink in flight mode: it writes @buffer round and round
- * @offset: where it begins
+ * @offset: where it begins. In a memory of its own, 0 or where it was left: its WP is hardware's.
  *
  * Returns 0 or -EIO.
  */
@@ -560,8 +594,9 @@ int rvtrace_ramsink_fly(struct rvtrace_ramsink *sink, const struct rvtrace_ramsi
 	if (ret)
 		return ret;
 	/* Low last: it clears Wrap. */
-	rvtrace_ramsink_write_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH,
-				      buffer->start + offset);
+	if (sink->smem || !offset)
+		rvtrace_ramsink_write_address(sink, RVTRACE_RAM_WP_LOW, RVTRACE_RAM_WP_HIGH,
+					      buffer->start + offset);
 	return rvtrace_ramsink_run(sink, 0);
 }
 

@@ -10,7 +10,7 @@
 /**
  * struct rvtrace_ramsink_buffer - a buffer in system memory that a sink does not use
  * @vaddr:	its memory
- * @start:	its bus address
+ * @start:	its bus address; 0 of a copy of a memory of the sink's own
  * @size:	its size in bytes
  */
 struct rvtrace_ramsink_buffer {
@@ -90,6 +90,9 @@ extern const struct rvtrace_ops rvtrace_ramsink_ops;
 
 struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsink *sink, size_t wanted);
 void rvtrace_ramsink_free(struct rvtrace_ramsink *sink, struct rvtrace_ramsink_buffer *buffer);
+bool rvtrace_ramsink_kept(struct rvtrace_ramsink *sink, size_t offset);
+void rvtrace_ramsink_forget(struct rvtrace_ramsink *sink);
+void rvtrace_ramsink_read_out(struct rvtrace_ramsink *sink, void *to, size_t size);
 int rvtrace_ramsink_fly(struct rvtrace_ramsink *sink, const struct rvtrace_ramsink_buffer *buffer,
 			size_t offset);
 bool rvtrace_ramsink_flown(struct rvtrace_ramsink *sink,

@@ -518,7 +518,7 @@ bool rvtrace_path_attend(struct rvtrace_cpu *rc)
 	return again;
 }
 
-static int rvtrace_path_fly_hops(struct rvtrace_cpu *rc, const struct rvtrace_flight *flight)
+static int rvtrace_path_fly_hops(struct rvtrace_cpu *rc, const struct rvtrace_flight_sink *sink)
 {
 	struct rvtrace_path *path = rc->path;
 	struct rvtrace_component **hop;
@@ -527,8 +527,10 @@ static int rvtrace_path_fly_hops(struct rvtrace_cpu *rc, const struct rvtrace_fl
 	for (hop = path->hops + path->nr_hops; hop-- > path->hops && !ret;) {
 		if (!rvtrace_is_usable(*hop))
 			ret = -EIO;
+		else if ((*hop)->control & RVTRACE_CONTROL_ENABLE)
+			continue;
 		else if (*hop == path->sink)
-			ret = rvtrace_ramsink_fly(path->ram, flight->buffer, flight->offset);
+			ret = rvtrace_ramsink_fly(path->ram, sink->buffer, sink->offset);
 		else
 			ret = (*hop)->ops->enable(*hop, rc);
 	}
@@ -536,9 +538,9 @@ static int rvtrace_path_fly_hops(struct rvtrace_cpu *rc, const struct rvtrace_fl
 }
 
 /*
- * rvtrace_path_fly - start everything on rc->path, which no other hart uses, for flight mode
+ * rvtrace_path_fly - start everything on rc->path that does not run yet, for flight mode
  *
- * Returns 0, or an error: nothing runs then.
+ * No event uses it. Returns 0, or an error: nothing runs then but what other harts use.
  */
 int rvtrace_path_fly(struct rvtrace_cpu *rc, const struct rvtrace_flight *flight)
 {
@@ -547,7 +549,12 @@ int rvtrace_path_fly(struct rvtrace_cpu *rc, const struct rvtrace_flight *flight
 	rvtrace_path_assert_held(rc->path);
 	if (!rvtrace_is_usable(&rc->encoder->comp))
 		return -EIO;
-	ret = rvtrace_path_fly_hops(rc, flight);
+	if (!rvtrace_path_is_exclusive(rc->path)) {
+		if (rvtrace_path_conflict(rc->encoder, rc->path))
+			return -EBUSY;
+		rvtrace_users(rc->path, 1);
+	}
+	ret = rvtrace_path_fly_hops(rc, flight->sink);
 	if (!ret)
 		ret = rvtrace_encoder_start(rc->encoder, &flight->attr, &flight->config, true);
 	if (ret)
@@ -555,17 +562,19 @@ int rvtrace_path_fly(struct rvtrace_cpu *rc, const struct rvtrace_flight *flight
 	return ret;
 }
 
-/* Stops what rvtrace_path_fly() has started. Returns whether trace was lost. */
+/*
+ * Stops what rvtrace_path_fly() has started, but what other harts use. Returns whether trace was
+ * lost.
+ */
 bool rvtrace_path_land(struct rvtrace_cpu *rc)
 {
-	struct rvtrace_path *path = rc->path;
-	struct rvtrace_component **hop;
 	bool lost;
 
-	rvtrace_path_assert_held(path);
+	rvtrace_path_assert_held(rc->path);
+	if (!rvtrace_path_is_exclusive(rc->path))
+		rvtrace_users(rc->path, -1);
 	lost = rvtrace_stop_encoder(rc, rc);
-	for (hop = path->hops; hop < path->hops + path->nr_hops; hop++)
-		rvtrace_disable(rc, *hop);
+	rvtrace_disable_unused(rc);
 	/* The sink updates Empty and WP after it has written. */
 	rmb();
 	return rvtrace_take_lost(rc) || lost;

@@ -40,6 +40,8 @@
 #define RVTRACE_FLIGHT_F_WRAPPED	0x4	/* the buffer is full, .offset is the oldest */
 #define RVTRACE_FLIGHT_F_LOST		0x8	/* messages were lost, or the sink its place */
 #define RVTRACE_FLIGHT_F_ALL_MODES	0x10	/* not only the kernel is traced */
+/* The sink has a memory of its own, of which a panic makes a copy: not yet with F_RUNNING */
+#define RVTRACE_FLIGHT_F_COPY		0x20
 
 /**
  * struct rvtrace_flight_header - what a dump says of flight mode
@@ -79,11 +81,12 @@ struct rvtrace_flight_header {
  * struct rvtrace_flight_hart - the trace of one hart
  * @cpu:	the kernel's number of the CPU
  * @flags:	RVTRACE_FLIGHT_F_*
- * @address:	virtual address of the buffer in the kernel
+ * @address:	virtual address of the buffer in the kernel. Harts that share a sink have the same
+ *		buffer, with the trace of all of them.
  * @physical:	physical address of the buffer; 0: it is not in one piece
  * @bytes:	size of the buffer
  * @offset:	behind the youngest byte in the buffer
- * @src:	value of SRC in the trace
+ * @src:	value of SRC in the messages of this hart; .params say whether they have SRC
  * @reserved:	0
  * @params:	what a decoder must know, as lines "key = value", up to a zero
  */
