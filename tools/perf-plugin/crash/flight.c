@@ -111,6 +111,11 @@ int crash_hart_read(const struct vmcore *core, const struct crash_flight *flight
 	memcpy(record, bytes, sizeof(*record));
 	if (!(record->flags & RVTRACE_FLIGHT_F_VALID))
 		return 0;
+	if (record->flags & RVTRACE_FLIGHT_F_RUNNING && record->flags & RVTRACE_FLIGHT_F_COPY)
+		return cmd_error(-ENODATA, "CPU %u: its trace was not read out of its sink's "
+				 "memory: only a panic does so, on a hart that the sink answers, "
+				 "with kdump only if the driver gets to stop it (boot with "
+				 "crash_kexec_post_notifiers)", record->cpu);
 	if (record->flags & RVTRACE_FLIGHT_F_RUNNING)
 		return cmd_error(-ENODATA, "CPU %u: its sink was still writing: where the trace "
 				 "ends is not known (the kernel has not panicked, or kdump began "

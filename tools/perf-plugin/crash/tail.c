@@ -10,8 +10,7 @@
 struct decode {
 	struct crash_tail *tail;
 	struct rvt_flow *flow;
-	unsigned int src;
-	bool tagged;
+	unsigned int src, src_bits;
 };
 
 static int grow(struct crash_tail *tail)
@@ -105,8 +104,10 @@ static int on_event(void *ctx, const struct rvt_event *event)
 static struct rvt_flow *flow_of(void *ctx, unsigned int src)
 {
 	struct decode *decode = ctx;
+	/* In frames, the id of a bridge is above SRC. */
+	const unsigned int mask = (1u << decode->src_bits) - 1;
 
-	return !decode->tagged || src == decode->src ? decode->flow : NULL;
+	return (src & mask) == (decode->src & mask) ? decode->flow : NULL;
 }
 
 static int feed(struct rvt_stream *stream, const struct crash_hart *hart)
@@ -125,7 +126,7 @@ int crash_tail_decode(struct crash_tail *tail, const struct crash_hart *hart,
 		      const struct rvt_params *params, struct rvt_space *space)
 {
 	struct decode decode = { .tail = tail, .src = hart->record.src,
-				 .tagged = rvt_stream_source_bits(params) };
+				 .src_bits = rvt_stream_source_bits(params) };
 	const struct rvt_flow_sink sink = { .size = sizeof(sink), .ctx = &decode, .runs = on_runs,
 					    .event = on_event };
 	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = &decode, .flow = flow_of,
