@@ -16,6 +16,13 @@ printf 'protocol = ntrace\ndialect = 1.0\nmode = htm\n' >"$dir/params"
 printf '%s\n' 'ProgTraceSync SYNC=3 F-ADDR=0x7fffffffc0000080' \
 	'ProgTraceCorrelation EVCODE=0 CDF=1 I-CNT=10 HIST=0b1_00' |
 	build/host/rvt-asm "$dir/params" >"$dir/trace"
+# Two harts in one buffer: SRC 1 executes the first instruction only.
+cat "$dir/params" - >"$dir/params-shared" <<<"src_bits = 1"
+printf '%s\n' 'ProgTraceSync SRC=0 SYNC=3 F-ADDR=0x7fffffffc0000080' \
+	'ProgTraceSync SRC=1 SYNC=3 F-ADDR=0x7fffffffc0000080' \
+	'ProgTraceCorrelation SRC=1 EVCODE=0 CDF=0 I-CNT=1' \
+	'ProgTraceCorrelation SRC=0 EVCODE=0 CDF=1 I-CNT=10 HIST=0b1_00' |
+	build/host/rvt-asm "$dir/params-shared" >"$dir/trace-shared"
 flow="ffffffff80000100 ffffffff80000102 ffffffff80000106 ffffffff8000010a ffffffff8000010e ffffffff80000110"
 
 # Structs of include/uapi/linux/rvtrace.h by hand. dump.py FILE [NAME=VALUE...]: other values.
@@ -24,11 +31,12 @@ import os, struct, sys
 where, out = os.path.dirname(sys.argv[0]), sys.argv[1]
 v = dict(magic=b"rvtrace-flight\n\0".hex(), version=1, header_bytes=4096, hart_bytes=4096, nr_harts=3,
          own=0x80002000, satp=8 << 60 | 0x80001, panic=7, flags0=1, flags1=5, flags2=0, offset0=-1,
-         bytes0=4096, physical0=0x80006000, machine=243, params=open(where + "/params").read().encode().hex())
+         bytes0=4096, physical0=0x80006000, machine=243, shared=0,
+         params=open(where + "/params").read().encode().hex())
 for word in sys.argv[2:]:
     key, value = word.split("=", 1)
     v[key] = value if key in ("magic", "params") else int(value, 0)
-trace = open(where + "/trace", "rb").read()
+trace = open(where + ("/trace-shared" if v["shared"] else "/trace"), "rb").read()
 base, memory = 0x80000000, bytearray(0x8000)
 memory[0x100:0x100 + 22] = open(where + "/code", "rb").read()
 # Sv39: one gigapage, which may be executed, at ffffffff80000000
@@ -44,6 +52,8 @@ ring = (trace[3:] + trace)[:64].rjust(64, b"\xff")
 turn = 21
 ring = ring[-turn:] + ring[:-turn]
 struct.pack_into("<2I4Q2I", memory, 0x4000, 1, v["flags1"], 0xffffffff80007000, 0, 64, turn, 0, 0)
+if v["shared"]:
+    struct.pack_into("<2I4Q2I", memory, 0x4000, 1, 1, 0, v["physical0"], v["bytes0"], offset0, 1, 0)
 struct.pack_into("<2I4Q2I", memory, 0x5000, 2, v["flags2"], 0, 0, 0, 0, 0, 0)
 for hart in range(3):
     memory[0x3030 + hart * 0x1000:0x3030 + hart * 0x1000 + len(params)] = params
@@ -70,6 +80,10 @@ addresses()
 make_dump
 is "a buffer that is not full" "$flow" "$(addresses 0)"
 is "a ring at a virtual address" "$flow" "$(addresses 1)"
+make_dump shared=1 params="$(od -A n -v -t x1 "$dir/params-shared" | tr -d ' \n')"
+is "a shared buffer: the first hart" "$flow" "$(addresses 0)"
+is "a shared buffer: the second hart" "ffffffff80000100" "$(addresses 1)"
+make_dump
 "$rv" crash "$dir/core" --kallsyms /dev/stdin >"$dir/out" 2>"$dir/err" <<-END
 	ffffffff80000000 T _stext
 	ffffffff80000100 t fir$(printf '\033')st
@@ -100,6 +114,10 @@ refuses "a hart that was not in flight mode" 2 "CPU 2: it was not in flight mode
 refuses "a list of cpus" 2 "no list of cpus" -C x
 make_dump flags0=3
 refuses "a sink that was still writing" 1 "CPU 0: its sink was still writing"
+make_dump flags0=0x23
+refuses "a sink's own memory that was not read out" 1 "CPU 0: its trace was not read out of its sink's memory"
+make_dump flags0=0x21
+is "a copy of a sink's own memory" "$flow" "$(addresses 0)"
 make_dump offset0=5000
 refuses "an end behind the buffer" 1 "CPU 0: what the driver says of its trace is damaged"
 make_dump physical0=0x90000000

@@ -29,7 +29,7 @@
 
 static unsigned int rvtrace_flight_size = SZ_1M;
 module_param_named(flight_buffer, rvtrace_flight_size, uint, 0644);
-MODULE_PARM_DESC(flight_buffer, "buffer of each hart in flight mode, in bytes");
+MODULE_PARM_DESC(flight_buffer, "buffer of each sink in flight mode, in bytes");
 
 /* A memory of a sink's own that is larger is not copied. */
 #define RVTRACE_FLIGHT_MAX_COPY	SZ_64M

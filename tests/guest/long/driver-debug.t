@@ -66,14 +66,14 @@ lab_options='--append kmemleak=off --append iomem=relaxed'
 selftest_before="export RVTRACE_TRIGGER_REGISTER=0xe00 RVTRACE_CYCLES=${RVTRACE_CYCLES:-300}"
 selftest_after=
 if part selftests; then
-	selftests selftests debug user-io=on basic modes switches filters safety life copies
+	selftests selftests debug user-io=on basic modes switches filters safety life copies flight
 fi
 if part stress; then
 	selftests stress debug '' stress suspend
 fi
 if part shared; then
 	hook_options='--topology funnel'
-	selftests shared debug topology=funnel shared
+	selftests shared debug topology=funnel shared flight
 fi
 if part removal; then
 	hook_options='--topology funnel'
