@@ -207,9 +207,39 @@ static void test_switch_beside_events(void)
 	tap_check(good, "it is switched off and on %d times beside events", ROUNDS);
 }
 
-int main(void)
+/*
+ * Fills the sink of CPU 1 with trace of the kernel, takes that CPU away, uses the sink of CPU 0 for
+ * an event, and crashes the kernel before much more has happened. The event is opened first: perf
+ * patches the kernel's code then, and a dump has it as it was patched last.
+ */
+static int use_sinks_and_crash(void)
+{
+	struct perf_event_attr attr;
+	struct recording rec;
+
+	attr_init(&attr, 0);
+	if (recording_open(&rec, &attr, -1, 0, AUX_SIZE))
+		return 1;
+	pin(1);
+	for (int i = 0; i < 500; i++)
+		read_line("/proc/loadavg");
+	pin(0);
+	if (set_online(1, false) || recording_enable(&rec))
+		return 1;
+	work(1000);
+	if (recording_disable(&rec))
+		return 1;
+	recording_read(&rec, false);
+	if (rec.n_bytes)
+		write_line("/proc/sysrq-trigger", "c");
+	return 1;
+}
+
+int main(int argc, char **argv)
 {
 	require_pmu();
+	if (argc > 1 && !strcmp(argv[1], "crash"))
+		return use_sinks_and_crash();
 	if (access(BUS_DIR "/ramsink-0", F_OK))
 		tap_skip_all("there is no RAM sink");
 	tap_plan(9);

@@ -44,9 +44,11 @@ hook_options=
 
 # Sinks with a memory of their own: that of a hart that is down when the kernel panics, and one that
 # an event has used just before that.
-crash sram testing sram=262144,smem=off '' 'taskset 2 dd if=/dev/zero of=/dev/null bs=1 count=3000
-	echo 0 > /sys/devices/system/cpu/cpu1/online
-	perf-rvtrace record -q -C 0 -o /tmp/data -- true'
+mkdir -p "$guest_bin"
+cp "$TOP/build/selftests/flight" "$guest_bin/selftest-flight"
+crash sram testing sram=262144,smem=off '' 'sync
+	selftest-flight crash
+	exit 3'
 crash_status=1
 crash_is_right sram 10000
 check "sram: an event took the place of what was there" grep -q "had to drop" <(head_of 0)
