@@ -188,7 +188,7 @@ static const char *rvtrace_flight_prepare(struct rvtrace_encoder *enc,
 {
 	struct rvtrace_flight_hart *record = flight->record;
 	struct rvtrace_flight_sink *sink;
-	const void *memory;
+	void *memory;
 
 	flight->path = &enc->paths[0];
 	flight->flags = RVTRACE_FLIGHT_F_VALID;
