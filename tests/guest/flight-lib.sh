@@ -25,8 +25,10 @@ crash()
 	"$TOP/tests/guest/dump-memory" "$sockets/qmp" "$crash_core" >"$sockets/log" 2>&1 &
 	lab_options="--qemu-arg -action --qemu-arg shutdown=pause
 		--qemu-arg -qmp --qemu-arg unix:$sockets/qmp,server=on,wait=off"
-	guest "$name" "$kernel" "$model" "insmod rvtrace.ko flight=1 $parameters || exit 1
+	# The symbols take hundreds of millions of instructions: they are written before the trace.
+	guest "$name" "$kernel" "$model" "insmod rvtrace.ko $parameters || exit 1
 		cat /proc/kallsyms > kallsyms
+		echo 1 > /sys/module/rvtrace/parameters/flight || exit 1
 		grep -L tracing /sys/bus/rvtrace/devices/encoder-*/state > untraced
 		$commands
 		sync
