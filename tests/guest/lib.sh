@@ -92,7 +92,7 @@ truth_by_cpu()
 	rmdir "$dir/truth-by-hart"
 }
 
-# hart_of CPU: the model names what it writes otherwise by hart, too.
+# hart_of CPU: prints which hart is that CPU of Linux. The model's capture files have its number.
 hart_of() { awk -v cpu="$1" '$2 == cpu { print $1 }' "$dir/share/harts"; }
 
 # workload NAME [cc options]: cross-compile tests/guest/workloads/NAME.c for the guest.

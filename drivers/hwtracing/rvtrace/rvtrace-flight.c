@@ -131,7 +131,7 @@ void rvtrace_flight_begin(struct rvtrace_cpu *rc)
 
 	if (!flight->sink || flight->running || flight->failed || rc->event)
 		return;
-	/* Whoever grounds them calls all harts after that. */
+	/* rvtrace_flight_ground() interrupts each hart after it has changed this. */
 	if (flight->sink->shared && READ_ONCE(rvtrace_flight_grounded))
 		return;
 	if (!enc || !enc->online)

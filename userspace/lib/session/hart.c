@@ -329,8 +329,8 @@ void rvt_hart_note_moment(const struct buffer *buffer)
 }
 
 /*
- * The flow of one message is there, which was sent at @now. One that was held back, behind one that
- * was not, had run some time before that.
+ * The flow of one message is there, which was sent at @now. The encoder holds back the first of
+ * several histories: its flow had run some time before @now, and nothing says when.
  */
 static int stamp_flow(struct hart_flow *hart, uint64_t now, bool held_back)
 {
