@@ -16,6 +16,9 @@ specifications='access address aux auxtrace build callstack chip cksrc class clo
 	op operands operation options outcome packet perfdata prog protocol quirk qual range reason record repeat retire
 	return returns sample section shadow sink space stack stats switch symbol sync task tcode text
 	thread time timestamp trace trap type update vectors verifier verify'
+# Of the Trace Control Interface, of CoreSight and of Linux' drivers, in names of the drivers.
+drivers='atbbridge attr attribute backend caps common cs csr discovery funnel kunit output pibsink platform program
+	ramsink tmc trigger ts v0'
 # Of programs.
 common='base batch begin bits buffer cache callback change chunk codec confidence config context count counts
 	damage decode decoder dump end entry failure fetched file flow full function group head id image
@@ -25,11 +28,11 @@ common='base batch begin bits buffer cache callback change chunk codec confidenc
 	status stop stream sums table totals use user walk walked followed when width word write
 	writer'
 
-# words: those in the tags of structs, unions and enums that the headers define.
+# words FILE...: those in the tags of structs, unions and enums that the files define.
 words()
 {
-	grep -hoE '^(struct|enum|union) [a-z0-9_]+ \{' "$@" | awk '{ print $2 }' | sed 's/^rvt_//' |
-		tr _ '\n' | sort -u
+	grep -hoE '^(static )?(struct|enum|union) [a-z0-9_]+ \{' "$@" | sed 's/^static //' | awk '{ print $2 }' |
+		sed -E 's/^(rvt|rvtrace|riscv)_//' | tr _ '\n' | sort -u
 }
 
 # terms: first columns of the glossary's tables, word by word.
@@ -39,10 +42,11 @@ terms()
 		Documentation/glossary.rst | tr -cs 'a-z-' '\n' | sort -u
 }
 
-# known: words of standard input that are neither terms nor listed; the plural of one is known, too.
+# unknown [WORDS]: words of standard input that are neither terms nor listed, nor one of WORDS; the
+# plural of one is known, too.
 unknown()
 {
-	{ terms; tr -s ' \t' '\n' <<<"$specifications $common"; } | sort -u >"$dir/known"
+	{ terms; tr -s ' \t' '\n' <<<"$specifications $common ${1:-}"; } | sort -u >"$dir/known"
 	while read -r word; do
 		grep -qxE -e "${word%s}s?|${word%ed}|$word" "$dir/known" || echo "$word"
 	done
@@ -57,6 +61,13 @@ ok $? "the glossary has terms"
 unknown <"$dir/words" >"$dir/unknown"
 [ ! -s "$dir/unknown" ]
 ok_or_show $? "each word in a name of a type is known" "$dir/unknown"
+mapfile -t sources < <(find drivers -name '*.[ch]')
+words "${sources[@]}" >"$dir/words"
+[ "$(wc -l <"$dir/words")" -gt 30 ]
+ok $? "the drivers have types"
+unknown "$drivers" <"$dir/words" >"$dir/unknown"
+[ ! -s "$dir/unknown" ]
+ok_or_show $? "each word in a name of a driver's type is known" "$dir/unknown"
 is "one that is not is found" leap "$(printf 'segment\nleap\nmemos\n' | unknown)"
 
 # retired FILE...: names in code, outside of comments and strings, that have a word in them which

@@ -280,30 +280,30 @@ static void rvtrace_flight_for_each(void (*fn)(struct rvtrace_encoder *enc))
 	cpus_read_unlock();
 }
 
-static void rvtrace_flight_ground_ipi(void *unused)
+static void rvtrace_flight_end_shared(void *unused)
 {
 	rvtrace_flight_end(this_cpu_ptr(&rvtrace_cpus));
 }
 
-static void rvtrace_flight_unground_ipi(void *unused)
+static void rvtrace_flight_begin_shared(void *unused)
 {
 	rvtrace_flight_begin(this_cpu_ptr(&rvtrace_cpus));
 }
 
 /* A hart that comes up meanwhile looks at it, too. One that is down has ended before. */
-static void rvtrace_flight_ground(bool grounded)
+static void rvtrace_flight_set_shared_off(bool off)
 {
 	lockdep_assert_held(&rvtrace_flight_mutex);
-	WRITE_ONCE(rvtrace_flight_grounded, grounded);
-	on_each_cpu_mask(&rvtrace_flight_shared, grounded ? rvtrace_flight_ground_ipi :
-			 rvtrace_flight_unground_ipi, NULL, true);
+	WRITE_ONCE(rvtrace_flight_shared_off, off);
+	on_each_cpu_mask(&rvtrace_flight_shared, off ? rvtrace_flight_end_shared :
+			 rvtrace_flight_begin_shared, NULL, true);
 }
 
 static void rvtrace_flight_last_event_went(struct work_struct *work)
 {
 	guard(mutex)(&rvtrace_flight_mutex);
 	if (!refcount_read(&rvtrace_flight_events))
-		rvtrace_flight_ground(false);
+		rvtrace_flight_set_shared_off(false);
 }
 
 static DECLARE_WORK(rvtrace_flight_work, rvtrace_flight_last_event_went);
@@ -321,7 +321,7 @@ void rvtrace_flight_add_event(void)
 	guard(mutex)(&rvtrace_flight_mutex);
 	if (refcount_inc_not_zero(&rvtrace_flight_events))
 		return;
-	rvtrace_flight_ground(true);
+	rvtrace_flight_set_shared_off(true);
 	refcount_set(&rvtrace_flight_events, 1);
 }
 

@@ -36,7 +36,7 @@
 
 DEFINE_STATIC_KEY_FALSE(rvtrace_flight_on);
 DEFINE_PER_CPU(struct rvtrace_flight, rvtrace_flights);
-bool rvtrace_flight_grounded;
+bool rvtrace_flight_shared_off;
 
 /* Tells whoever reads a dump. */
 static void rvtrace_flight_record(struct rvtrace_flight_sink *sink)
@@ -63,16 +63,16 @@ static void rvtrace_flight_note(struct rvtrace_flight_sink *sink)
 	size_t offset;
 	bool wrap;
 
-	if (rvtrace_ramsink_flown(sink->ram, sink->buffer, &offset, &wrap) &&
+	if (rvtrace_ramsink_flight_offset(sink->ram, sink->buffer, &offset, &wrap) &&
 	    (wrap || offset >= sink->offset)) {
 		sink->offset = offset;
 		if (wrap)
 			sink->flags |= RVTRACE_FLIGHT_F_WRAPPED;
 		/* What was lost is older than what it has. */
-		if (wrap && sink->anew)
+		if (wrap && sink->restarted)
 			sink->flags &= ~RVTRACE_FLIGHT_F_LOST;
 		if (wrap)
-			sink->anew = false;
+			sink->restarted = false;
 	} else {
 		rvtrace_flight_empty(sink);
 	}
@@ -90,18 +90,18 @@ static void rvtrace_flight_ready(struct rvtrace_flight_sink *sink)
 {
 	struct rvtrace_ramsink *ram = sink->ram;
 
-	if (!ram->smem && !(sink->begun && rvtrace_ramsink_kept(ram, sink->offset))) {
-		sink->anew = sink->begun;
+	if (!ram->smem && !(sink->started && rvtrace_ramsink_kept(ram, sink->offset))) {
+		sink->restarted = sink->started;
 		sink->offset = 0;
 		sink->flags &= ~(RVTRACE_FLIGHT_F_WRAPPED | RVTRACE_FLIGHT_F_LOST);
-		if (sink->anew)
+		if (sink->restarted)
 			sink->flags |= RVTRACE_FLIGHT_F_LOST;
 		rvtrace_ramsink_forget(ram);
 	} else if (ram->smem && !IS_ALIGNED(sink->offset, ram->access ?: RVTRACE_RAM_MAX_ACCESS)) {
 		sink->offset = 0;
 		sink->flags &= ~RVTRACE_FLIGHT_F_WRAPPED;
 	}
-	sink->begun = true;
+	sink->started = true;
 	sink->flags |= RVTRACE_FLIGHT_F_RUNNING;
 	rvtrace_flight_record(sink);
 }
@@ -110,16 +110,16 @@ static void rvtrace_flight_begin_locked(struct rvtrace_cpu *rc, struct rvtrace_f
 {
 	struct rvtrace_flight_sink *sink = flight->sink;
 
-	if (!sink->flying)
+	if (!sink->nr_running)
 		rvtrace_flight_ready(sink);
-	flight->running = !rvtrace_path_fly(rc, flight);
+	flight->running = !rvtrace_path_start_flight(rc, flight);
 	if (flight->running) {
-		sink->flying++;
+		sink->nr_running++;
 		return;
 	}
 	/* What did not answer is reset later, and then this is called again. */
 	flight->failed = !rc->encoder->comp.broken && !rc->path->sink->broken;
-	if (!sink->flying && sink->ram->smem)
+	if (!sink->nr_running && sink->ram->smem)
 		sink->flags &= ~RVTRACE_FLIGHT_F_RUNNING;
 	rvtrace_flight_record(sink);
 }
@@ -131,8 +131,8 @@ void rvtrace_flight_begin(struct rvtrace_cpu *rc)
 
 	if (!flight->sink || flight->running || flight->failed || rc->event)
 		return;
-	/* rvtrace_flight_ground() interrupts each hart after it has changed this. */
-	if (flight->sink->shared && READ_ONCE(rvtrace_flight_grounded))
+	/* rvtrace_flight_set_shared_off() interrupts each hart after it has changed this. */
+	if (flight->sink->shared && READ_ONCE(rvtrace_flight_shared_off))
 		return;
 	if (!enc || !enc->online)
 		return;
@@ -157,13 +157,13 @@ static void rvtrace_flight_end_locked(struct rvtrace_cpu *rc, struct rvtrace_fli
 {
 	struct rvtrace_flight_sink *sink = flight->sink;
 
-	if (rvtrace_path_land(rc)) {
+	if (rvtrace_path_stop_flight(rc)) {
 		flight->flags |= RVTRACE_FLIGHT_F_LOST;
 		if (!rvtrace_flight_path_works(rc->path))
 			sink->flags |= RVTRACE_FLIGHT_F_LOST;
 		rvtrace_flight_record(sink);
 	}
-	if (!--sink->flying)
+	if (!--sink->nr_running)
 		rvtrace_flight_note(sink);
 }
 
@@ -231,8 +231,8 @@ static void rvtrace_flight_panic_sink(struct rvtrace_flight_sink *sink)
 	if (!(sink->flags & RVTRACE_FLIGHT_F_RUNNING) || !rvtrace_flight_reaches(comp) ||
 	    comp->broken || comp->control & RVTRACE_CONTROL_ENABLE)
 		return;
-	if (sink->flying) {
-		sink->flying = 0;
+	if (sink->nr_running) {
+		sink->nr_running = 0;
 		/* The sink updates Empty and WP after it has written. */
 		rmb();
 		rvtrace_flight_note(sink);

@@ -25,9 +25,9 @@
  * @harts:	the harts that trace into it, when they may: entries @node of struct rvtrace_flight
  * @shared:	other harts' encoders reach it, too. What is below is protected by the locks of the
  *		paths that lead to it then, else it is its only hart's with interrupts off.
- * @flying:	number of harts that do now
- * @begun:	it was started once
- * @anew:	since then it had to begin anew, and has not gone round after that
+ * @nr_running:	number of harts that do now
+ * @started:	it was started once
+ * @restarted:	since then it had to begin anew, and has not gone round after that
  * @offset:	where it goes on
  * @flags:	what the records of all its harts have: RVTRACE_FLIGHT_F_*
  */
@@ -36,9 +36,9 @@ struct rvtrace_flight_sink {
 	struct rvtrace_ramsink_buffer *buffer;
 	struct list_head harts;
 	bool shared;
-	unsigned int flying;
-	bool begun;
-	bool anew;
+	unsigned int nr_running;
+	bool started;
+	bool restarted;
 	size_t offset;
 	u32 flags;
 };
@@ -71,7 +71,7 @@ struct rvtrace_flight {
 /* Harts may be in flight mode. */
 DECLARE_STATIC_KEY_FALSE(rvtrace_flight_on);
 /* There are events, so no hart traces into a sink that others reach, too. */
-extern bool rvtrace_flight_grounded;
+extern bool rvtrace_flight_shared_off;
 DECLARE_PER_CPU(struct rvtrace_flight, rvtrace_flights);
 
 /* rvtrace-flight.c. On the hart, with interrupts off */

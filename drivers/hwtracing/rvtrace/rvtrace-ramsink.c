@@ -576,13 +576,13 @@ void rvtrace_ramsink_read_out(struct rvtrace_ramsink *sink, void *to, size_t siz
 }
 
 /*
- * rvtrace_ramsink_fly - start the sink in flight mode: it writes @buffer round and round
+ * rvtrace_ramsink_start_flight - start the sink in flight mode: it writes @buffer as a ring
  * @offset: where it begins. In a memory of its own, 0 or where it was left: its WP is hardware's.
  *
  * Returns 0 or -EIO.
  */
-int rvtrace_ramsink_fly(struct rvtrace_ramsink *sink, const struct rvtrace_ramsink_buffer *buffer,
-			size_t offset)
+int rvtrace_ramsink_start_flight(struct rvtrace_ramsink *sink,
+				 const struct rvtrace_ramsink_buffer *buffer, size_t offset)
 {
 	int ret;
 
@@ -601,14 +601,15 @@ int rvtrace_ramsink_fly(struct rvtrace_ramsink *sink, const struct rvtrace_ramsi
 }
 
 /*
- * rvtrace_ramsink_flown - where in @buffer the sink would write next, which is in flight mode
+ * rvtrace_ramsink_flight_offset - where in @buffer the sink, which is in flight mode, writes next
  *
  * Meanwhile somebody may have readied the sink for an event, so @sink->length counts for nothing.
  * Sets *@wrap when the sink has gone round since it was started. Returns false when the pointer is
  * where it cannot be.
  */
-bool rvtrace_ramsink_flown(struct rvtrace_ramsink *sink,
-			   const struct rvtrace_ramsink_buffer *buffer, size_t *offset, bool *wrap)
+bool rvtrace_ramsink_flight_offset(struct rvtrace_ramsink *sink,
+				   const struct rvtrace_ramsink_buffer *buffer, size_t *offset,
+				   bool *wrap)
 {
 	u32 wp = rvtrace_read(&sink->comp, RVTRACE_RAM_WP_LOW);
 

@@ -93,10 +93,11 @@ void rvtrace_ramsink_free(struct rvtrace_ramsink *sink, struct rvtrace_ramsink_b
 bool rvtrace_ramsink_kept(struct rvtrace_ramsink *sink, size_t offset);
 void rvtrace_ramsink_forget(struct rvtrace_ramsink *sink);
 void rvtrace_ramsink_read_out(struct rvtrace_ramsink *sink, void *to, size_t size);
-int rvtrace_ramsink_fly(struct rvtrace_ramsink *sink, const struct rvtrace_ramsink_buffer *buffer,
-			size_t offset);
-bool rvtrace_ramsink_flown(struct rvtrace_ramsink *sink,
-			   const struct rvtrace_ramsink_buffer *buffer, size_t *offset, bool *wrap);
+int rvtrace_ramsink_start_flight(struct rvtrace_ramsink *sink,
+				 const struct rvtrace_ramsink_buffer *buffer, size_t offset);
+bool rvtrace_ramsink_flight_offset(struct rvtrace_ramsink *sink,
+				   const struct rvtrace_ramsink_buffer *buffer, size_t *offset,
+				   bool *wrap);
 int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted);
 void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink);
 void rvtrace_ramsink_remove_buffers(struct rvtrace_ramsink *sink);

@@ -518,7 +518,7 @@ bool rvtrace_path_attend(struct rvtrace_cpu *rc)
 	return again;
 }
 
-static int rvtrace_path_fly_hops(struct rvtrace_cpu *rc, const struct rvtrace_flight_sink *sink)
+static int rvtrace_path_start_hops(struct rvtrace_cpu *rc, const struct rvtrace_flight_sink *sink)
 {
 	struct rvtrace_path *path = rc->path;
 	struct rvtrace_component **hop;
@@ -530,7 +530,7 @@ static int rvtrace_path_fly_hops(struct rvtrace_cpu *rc, const struct rvtrace_fl
 		else if ((*hop)->control & RVTRACE_CONTROL_ENABLE)
 			continue;
 		else if (*hop == path->sink)
-			ret = rvtrace_ramsink_fly(path->ram, sink->buffer, sink->offset);
+			ret = rvtrace_ramsink_start_flight(path->ram, sink->buffer, sink->offset);
 		else
 			ret = (*hop)->ops->enable(*hop, rc);
 	}
@@ -538,11 +538,11 @@ static int rvtrace_path_fly_hops(struct rvtrace_cpu *rc, const struct rvtrace_fl
 }
 
 /*
- * rvtrace_path_fly - start everything on rc->path that does not run yet, for flight mode
+ * rvtrace_path_start_flight - start everything on rc->path that does not run yet, for flight mode
  *
  * No event uses it. Returns 0, or an error: nothing runs then but what other harts use.
  */
-int rvtrace_path_fly(struct rvtrace_cpu *rc, const struct rvtrace_flight *flight)
+int rvtrace_path_start_flight(struct rvtrace_cpu *rc, const struct rvtrace_flight *flight)
 {
 	int ret;
 
@@ -554,19 +554,19 @@ int rvtrace_path_fly(struct rvtrace_cpu *rc, const struct rvtrace_flight *flight
 			return -EBUSY;
 		rvtrace_users(rc->path, 1);
 	}
-	ret = rvtrace_path_fly_hops(rc, flight->sink);
+	ret = rvtrace_path_start_hops(rc, flight->sink);
 	if (!ret)
 		ret = rvtrace_encoder_start(rc->encoder, &flight->attr, &flight->config, true);
 	if (ret)
-		rvtrace_path_land(rc);
+		rvtrace_path_stop_flight(rc);
 	return ret;
 }
 
 /*
- * Stops what rvtrace_path_fly() has started, but what other harts use. Returns whether trace was
- * lost.
+ * Stops what rvtrace_path_start_flight() has started, but what other harts use. Returns whether
+ * trace was lost.
  */
-bool rvtrace_path_land(struct rvtrace_cpu *rc)
+bool rvtrace_path_stop_flight(struct rvtrace_cpu *rc)
 {
 	bool lost;
 
