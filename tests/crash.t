@@ -118,6 +118,12 @@ make_dump flags0=0x23
 refuses "a sink's own memory that was not read out" 1 "CPU 0: its trace was not read out of its sink's memory"
 make_dump flags0=0x21
 is "a copy of a sink's own memory" "$flow" "$(addresses 0)"
+make_dump flags0=0x41
+is "an encoder that was not stopped: what there is" "$flow" "$(addresses 0)"
+"$rv" crash -C 0 "$dir/core" >"$dir/out" 2>&1
+is "an encoder that was not stopped: status 1" 1 $?
+check "an encoder that was not stopped: it says what is missing" \
+	grep -q "^# CPU 0.*what it executed last is missing" "$dir/out"
 make_dump offset0=5000
 refuses "an end behind the buffer" 1 "CPU 0: what the driver says of its trace is damaged"
 make_dump physical0=0x90000000

@@ -241,6 +241,13 @@ static void rvtrace_flight_panic_sink(struct rvtrace_flight_sink *sink)
 		rvtrace_flight_read_out(sink);
 }
 
+/* All that the hart executed has left its encoder, and reached the sink. */
+static bool rvtrace_flight_has_end(const struct rvtrace_cpu *rc)
+{
+	return rc->encoder && !rc->encoder->comp.broken && !rvtrace_panic_goes_on(rc) &&
+	       rvtrace_flight_path_works(rc->path);
+}
+
 /*
  * rvtrace_flight_panic - all trace has stopped: write down where it is
  *
@@ -249,8 +256,14 @@ static void rvtrace_flight_panic_sink(struct rvtrace_flight_sink *sink)
 void rvtrace_flight_panic(struct rvtrace_flight_header *header)
 {
 	struct rvtrace_flight_sink *sink;
+	struct rvtrace_flight *flight;
 	int cpu;
 
+	for_each_possible_cpu(cpu) {
+		flight = &per_cpu(rvtrace_flights, cpu);
+		if (flight->running && !rvtrace_flight_has_end(&per_cpu(rvtrace_cpus, cpu)))
+			flight->flags |= RVTRACE_FLIGHT_F_NO_END;
+	}
 	for_each_possible_cpu(cpu) {
 		sink = per_cpu(rvtrace_flights, cpu).sink;
 		if (sink)

@@ -580,6 +580,12 @@ bool rvtrace_path_stop_flight(struct rvtrace_cpu *rc)
 	return rvtrace_take_lost(rc) || lost;
 }
 
+/* After rvtrace_session_panic(): only its own hart could have stopped the encoder of @rc. */
+bool rvtrace_panic_goes_on(const struct rvtrace_cpu *rc)
+{
+	return rc->encoder && rc->encoder->comp.control & RVTRACE_CONTROL_ENABLE;
+}
+
 /* As rvtrace_disable(), when nobody takes what a full sink has */
 static void rvtrace_panic_disable(struct rvtrace_component *comp)
 {
@@ -594,8 +600,24 @@ static void rvtrace_panic_disable(struct rvtrace_component *comp)
 		rvtrace_encoder_set_tracing(to_rvtrace_encoder(comp), false);
 	comp->control &= ~RVTRACE_CONTROL_ENABLE;
 	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
-	rvtrace_wait_quietly(comp, RVTRACE_CONTROL_ENABLE | RVTRACE_CONTROL_EMPTY,
-			     RVTRACE_CONTROL_EMPTY, RVTRACE_PANIC_US);
+	if (rvtrace_wait_quietly(comp, RVTRACE_CONTROL_ENABLE | RVTRACE_CONTROL_EMPTY,
+				 RVTRACE_CONTROL_EMPTY, RVTRACE_PANIC_US))
+		comp->broken = true;
+}
+
+/* An encoder that only its own hart can stop sends to @comp, which is so far from its sink. */
+static bool rvtrace_panic_is_fed(const struct rvtrace_component *comp, int distance)
+{
+	const struct rvtrace_cpu *rc;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		rc = &per_cpu(rvtrace_cpus, cpu);
+		if (rc->path && rvtrace_hop(rc->path, distance) == comp &&
+		    rvtrace_panic_goes_on(rc))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -619,7 +641,8 @@ void rvtrace_session_panic(void)
 		for_each_possible_cpu(cpu) {
 			rc = &per_cpu(rvtrace_cpus, cpu);
 			comp = rc->path ? rvtrace_hop(rc->path, d) : NULL;
-			if (comp)
+			/* A sink is stopped in any case: its memory is to be read. */
+			if (comp && (!d || !rvtrace_panic_is_fed(comp, d)))
 				rvtrace_panic_disable(comp);
 		}
 	}

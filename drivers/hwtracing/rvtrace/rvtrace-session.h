@@ -19,6 +19,7 @@ bool rvtrace_path_drain(struct rvtrace_cpu *rc);
 bool rvtrace_path_attend(struct rvtrace_cpu *rc);
 int rvtrace_path_start_flight(struct rvtrace_cpu *rc, const struct rvtrace_flight *flight);
 bool rvtrace_path_stop_flight(struct rvtrace_cpu *rc);
+bool rvtrace_panic_goes_on(const struct rvtrace_cpu *rc);
 /* On any hart, when the others stand still */
 void rvtrace_session_panic(void);
 void rvtrace_path_collect(struct rvtrace_cpu *rc);

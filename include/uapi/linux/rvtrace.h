@@ -42,6 +42,8 @@
 #define RVTRACE_FLIGHT_F_ALL_MODES	0x10	/* not only the kernel is traced */
 /* The sink has a memory of its own, of which a panic makes a copy: not yet with F_RUNNING */
 #define RVTRACE_FLIGHT_F_COPY		0x20
+/* What the hart executed last is missing: its encoder did not stop, or what it sends to did not */
+#define RVTRACE_FLIGHT_F_NO_END		0x40
 
 /**
  * struct rvtrace_flight_header - what a dump says of flight mode

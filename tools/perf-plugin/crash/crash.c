@@ -175,6 +175,8 @@ static void print_event(const struct crash *crash, uint32_t cpu, const struct cr
 	}
 }
 
+#define MISSING (RVTRACE_FLIGHT_F_LOST | RVTRACE_FLIGHT_F_NO_END)
+
 /* What is known of the hart, losses first */
 static void print_head(const struct crash *crash, const struct crash_hart *hart,
 		       const struct crash_tail *tail)
@@ -193,6 +195,9 @@ static void print_head(const struct crash *crash, const struct crash_hart *hart,
 	}
 	if (hart->record.flags & RVTRACE_FLIGHT_F_LOST)
 		fputs("; the encoder had to drop messages", stdout);
+	if (hart->record.flags & RVTRACE_FLIGHT_F_NO_END)
+		fputs("; what it executed last is missing: its encoder could not be stopped",
+		      stdout);
 	putchar('\n');
 }
 
@@ -247,7 +252,7 @@ static int show_hart(struct crash *crash, const struct crash_hart *hart)
 		cmd_error(0, "CPU %u: %s", hart->record.cpu, strerror(-err));
 	} else {
 		print_tail(crash, hart, &tail);
-		crash->lost |= tail.loss.n || hart->record.flags & RVTRACE_FLIGHT_F_LOST;
+		crash->lost |= tail.loss.n || hart->record.flags & MISSING;
 	}
 	crash_tail_free(&tail);
 	return err;
