@@ -181,6 +181,8 @@ static _Noreturn void record_inherited(int fd, int to)
 	tap_note("who has its event: %u messages, SRC 0x%llx", m.n, (unsigned long long)m.sources);
 	if (!m.n || m.sources == 1)
 		verdict = 'y';
+	/* Whoever reads this opens events of its own. */
+	recording_close(&rec);
 	exit(write(to, &verdict, 1) != 1);
 }
 
