@@ -15,7 +15,7 @@ check "the driver is built for it" \
 # part NAME: it is to be run.
 part()
 {
-	[[ " ${PARTS:-kunit memory selftests stress shared removal} " == *" $1 "* ]]
+	[[ " ${PARTS:-kunit memory selftests stress shared removal sram power} " == *" $1 "* ]]
 }
 
 # no_leaks: nothing that the driver allocated was forgotten.
@@ -78,6 +78,18 @@ fi
 if part removal; then
 	hook_options='--topology funnel'
 	removals removal debug topology=funnel encoder-1 funnel-0 ramsink-0
+	hook_options=
+fi
+if part sram; then
+	selftests sram debug own-hart=on,sram=16384,smem=off flight
+fi
+if part power; then
+	check "power: the module of the power domain is built" helper_modules debug rvt_power
+	selftest_before="insmod rvt_power.ko || exit 5; $selftest_before"
+	hook_options=--power
+	selftests power debug power=on,own-hart=on basic life suspend flight
+	hook_options='--power --clock --topology funnel'
+	selftests power-funnel debug power=on,topology=funnel suspend shared
 fi
 rm -rf "$guest_bin"
 done_testing
