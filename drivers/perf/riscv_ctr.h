@@ -232,6 +232,9 @@ void riscv_ctr_stack_put(struct riscv_ctr_stack *stack);
 void riscv_ctr_stack_save(struct riscv_ctr_stack *stack);
 void riscv_ctr_stack_restore(struct riscv_ctr_stack *stack);
 
+bool riscv_ctr_discover_hart(void);
+unsigned int riscv_ctr_read_entries(struct rvtrace_ctr_entry *entries, unsigned int depth,
+				    bool holes);
 void riscv_ctr_read_array(struct rvtrace_ctr_entry *entries, unsigned int depth);
 void riscv_ctr_write_array(const struct rvtrace_ctr_entry *entries, unsigned int depth);
 

@@ -91,35 +91,6 @@ static __always_inline void riscv_ctr_thaw(void)
 		csr_clear(RISCV_CTR_CSR_SCTRSTATUS, RISCV_CTR_STATUS_FROZEN);
 }
 
-/*
- * Copies the valid entries. An invalid one ends the history, but for RAS emulation, where pops
- * leave holes that a later call fills from the young end.
- */
-static unsigned int riscv_ctr_read_entries(struct rvtrace_ctr_entry *entries, unsigned int depth,
-					   bool holes)
-{
-	/* Others who use the indirect registers may have been interrupted between two accesses. */
-	unsigned long select = csr_read(RISCV_CTR_CSR_SISELECT);
-	unsigned int i, nr = 0;
-	u64 source;
-
-	for (i = 0; i < depth; i++) {
-		csr_write(RISCV_CTR_CSR_SISELECT, RISCV_CTR_ENTRY_SELECT + i);
-		source = csr_read(RISCV_CTR_CSR_SIREG);
-		if (!(source & RISCV_CTR_SOURCE_V)) {
-			if (!holes)
-				break;
-			continue;
-		}
-		entries[nr].source = source;
-		entries[nr].target = csr_read(RISCV_CTR_CSR_SIREG2);
-		entries[nr].data = csr_read(RISCV_CTR_CSR_SIREG3);
-		nr++;
-	}
-	csr_write(RISCV_CTR_CSR_SISELECT, select);
-	return nr;
-}
-
 static bool riscv_ctr_in_trap_entry(u64 addr)
 {
 	u64 entry = csr_read(CSR_STVEC) & ~3UL;
@@ -510,49 +481,9 @@ static void riscv_ctr_find_tracepoint(struct tracepoint *tp, void *data)
 			riscv_ctr_hooks[i].tp = tp;
 }
 
-/* Which optional fields the entries have: all ones into entry 0, then what is left of them */
-static void riscv_ctr_discover_entries(struct riscv_ctr_caps *caps)
-{
-	unsigned long select = csr_read(RISCV_CTR_CSR_SISELECT);
-	u64 data;
-
-	csr_write(RISCV_CTR_CSR_SISELECT, RISCV_CTR_ENTRY_SELECT);
-	csr_write(RISCV_CTR_CSR_SIREG2, ~0UL);
-	caps->mispredict = csr_read(RISCV_CTR_CSR_SIREG2) & RISCV_CTR_TARGET_MISP;
-	csr_write(RISCV_CTR_CSR_SIREG3, RISCV_CTR_DATA_TYPE | RISCV_CTR_DATA_CYCLES);
-	data = csr_read(RISCV_CTR_CSR_SIREG3);
-	caps->types = data & RISCV_CTR_DATA_TYPE;
-	caps->cycles = data & BIT_ULL(15);
-	caps->cycle_exponent_bits = hweight64(data & GENMASK_ULL(31, 28));
-	csr_write(RISCV_CTR_CSR_SISELECT, select);
-	riscv_ctr->clear();
-}
-
-/* Harts may differ: offered is what all of them have. */
-static void riscv_ctr_merge_caps(const struct riscv_ctr_caps *caps)
-{
-	struct riscv_ctr_caps *all = &riscv_ctr_caps;
-
-	all->options &= caps->options;
-	all->min_depth = max(all->min_depth, caps->min_depth);
-	all->max_depth = min(all->max_depth, caps->max_depth);
-	all->cycle_exponent_bits = min(all->cycle_exponent_bits, caps->cycle_exponent_bits);
-	all->cycles &= caps->cycles;
-	all->mispredict &= caps->mispredict;
-	all->types &= caps->types;
-}
-
 static void riscv_ctr_probe_hart(void *data)
 {
-	struct riscv_ctr_caps caps;
-
-	if (!riscv_ctr->probe())
-		return;
-	riscv_ctr->discover(&caps);
-	riscv_ctr_discover_entries(&caps);
-	riscv_ctr_merge_caps(&caps);
-	cpumask_set_cpu(smp_processor_id(), &riscv_ctr_cpus);
-	this_cpu_ptr(&riscv_ctr_harts)->usable = true;
+	this_cpu_ptr(&riscv_ctr_harts)->usable = riscv_ctr_discover_hart();
 }
 
 static int riscv_ctr_cpu_online(unsigned int cpu)
@@ -682,11 +613,7 @@ static int __init riscv_ctr_discover(void)
 {
 	int cpu;
 
-	riscv_ctr_caps = (struct riscv_ctr_caps){
-		.options = ~0ULL, .min_depth = 0, .max_depth = RISCV_CTR_MAX_DEPTH,
-		.cycle_exponent_bits = 4, .cycles = true, .mispredict = true, .types = true,
-	};
-	/* One after the other, for they add to the same structure. */
+	/* One after the other, for they change the same structure. */
 	for_each_online_cpu(cpu)
 		smp_call_function_single(cpu, riscv_ctr_probe_hart, NULL, 1);
 	if (!cpumask_empty(&riscv_ctr_cpus) &&
