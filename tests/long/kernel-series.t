@@ -63,33 +63,30 @@ kernel_make()
 		CROSS_COMPILE=riscv64-linux-gnu- HOSTCC=gcc cmd_checkdoc= "$@"
 }
 
-# built y|m: without a warning
+# built y|m OBJECT OPTION...: without a warning. OBJECT is in drivers/perf; OPTIONs are those of scripts/config.
 built()
 {
-	local option
-
 	[ -e "$work/objects/.config" ] || kernel_make -s defconfig || return
-	for option in RVTRACE RISCV_CTR KUNIT; do
-		"$work/source/scripts/config" --file "$work/objects/.config" --set-val $option "$1" || return
-	done
-	"$work/source/scripts/config" --file "$work/objects/.config" -e RVTRACE_KUNIT_TEST
+	"$work/source/scripts/config" --file "$work/objects/.config" --set-val RVTRACE "$1" --set-val KUNIT "$1" \
+		-e RVTRACE_KUNIT_TEST "${@:3}" || return
 	kernel_make -s olddefconfig || return
 	grep -qx "CONFIG_RVTRACE=$1" "$work/objects/.config" || { echo "CONFIG_RVTRACE is not $1"; return 1; }
 	kernel_make -j "$(nproc)" W=1 drivers/hwtracing/rvtrace/ drivers/perf/ >"$work/log" 2>&1 ||
 		{ tail -n 20 "$work/log"; return 1; }
 	! grep -E 'drivers/(hwtracing/rvtrace|perf/riscv_ctr).*warning' "$work/log" || return
-	[ -s "$work/objects/drivers/hwtracing/rvtrace/rvtrace-core.o" ] && [ -s "$work/objects/drivers/perf/riscv_ctr_core.o" ]
+	[ -s "$work/objects/drivers/hwtracing/rvtrace/rvtrace-core.o" ] && [ -s "$work/objects/drivers/perf/$2" ]
 }
 
 taken_back 2>/dev/null || rm -rf "$work/source"
 check "the kernel's sources are there" "$lab" source 7.2 "$work/source" "${left_out[@]}" || { done_testing; exit; }
 check "the series is made" upstream/kernel/make-series "$work/source" "$work/series"
-is "so many patches" 13 "$(find "$work/series" -name '*.patch' | wc -l)"
+is "so many patches" 16 "$(find "$work/series" -name '*.patch' | wc -l)"
 check "checkpatch accepts it" styled
 check "it applies" applied
 check "comments for kernel-doc are well-formed" python3 "$work/source/tools/docs/kernel-doc" -none -Wall -Werror \
 	"$work"/source/drivers/hwtracing/rvtrace/*.[ch]
-check "the kernel builds with it, built in" built y
-check "the kernel builds with it, as modules" built m
+check "the kernel builds with it, built in, with branch stacks" \
+	built y riscv_ctr_brstack.o -e RISCV_CTR_BRSTACK -d RISCV_CTR
+check "the kernel builds with it, as modules" built m riscv_ctr_core.o -d RISCV_CTR_BRSTACK -m RISCV_CTR
 check "it can be taken back" taken_back
 done_testing

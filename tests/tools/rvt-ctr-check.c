@@ -2,14 +2,15 @@
 /*
  * rvt-ctr-check - are the records of each sample what the specification makes of what was executed?
  *
- * usage: rvt-ctr-check [--draft] [--no-types] [--harts FILE] [--min SAMPLES]
+ * usage: rvt-ctr-check [--draft] [--no-types] [--stacks] [--harts FILE] [--min SAMPLES]
  *	LOG-DIRECTORY RECORDING
  *
  * Reads what the model saw each hart execute (tools/model/ctr/log.h), classifies every instruction
  * with the library, keeps records by the specification on its own, and compares each sample with
  * them: the records at the moment of the interrupt that the sample was taken by, in order, by type,
  * source and target; its ip with that interrupt's epc; with the draft also whether it was
- * mispredicted (tools/model/ctr/draft.c says when). --no-types: the hart records none. --harts:
+ * mispredicted (tools/model/ctr/draft.c says when). --no-types: the hart records none. --stacks:
+ * samples have branch stacks (perf record -b), with types of perf and the sample's cpu. --harts:
  * line N names the hart of cpu N, 0 first; firmware starts Linux on any. Prints how many entries of
  * each type there were.
  */
@@ -21,6 +22,7 @@
 #include <string.h>
 #include <rvtrace/ctr.h>
 #include <rvtrace/insn.h>
+#include <rvtrace/perfdata.h>
 #include <rvtrace/session.h>
 #include "../../tools/model/ctr/log.h"
 #include "session/access.h"
@@ -28,6 +30,11 @@
 
 #define HARTS 8
 #define MAX_DEPTH 256
+#define MAX_STACK 127
+/* What is one word of a sample */
+#define ONE_WORD (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
+	PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU | \
+	PERF_SAMPLE_PERIOD)
 #define SHOWN 5
 
 /* Bits of the control register in 1.0; where the draft has others, from_draft() moves them. */
@@ -60,7 +67,7 @@ struct sample {
 	struct rvt_ctr_entry *entries;
 };
 
-static bool draft, no_types;
+static bool draft, no_types, stacks;
 static unsigned int hart_of_cpu[HARTS];
 static struct {
 	struct sample *list;
@@ -296,12 +303,45 @@ static unsigned int leave_out_interrupts(struct record *list, unsigned int n)
 	return kept;
 }
 
+/* As perf has it, for the kernel tells no more of it. */
+static uint8_t perf_type(uint8_t type)
+{
+	static const uint8_t types[RVT_CTR_TYPES] = {
+		[RVT_CTR_EXCEPTION] = PERF_BR_SYSCALL, [RVT_CTR_INTERRUPT] = PERF_BR_IRQ,
+		[RVT_CTR_TRAP_RETURN] = PERF_BR_ERET, [RVT_CTR_TAKEN] = PERF_BR_COND,
+		[RVT_CTR_IND_CALL] = PERF_BR_IND_CALL, [RVT_CTR_CALL] = PERF_BR_CALL,
+		[RVT_CTR_IND_JUMP] = PERF_BR_IND, [RVT_CTR_JUMP] = PERF_BR_UNCOND,
+		[RVT_CTR_SWAP] = PERF_BR_IND, [RVT_CTR_RETURN] = PERF_BR_RET,
+		[RVT_CTR_IND_OTHER] = PERF_BR_IND, [RVT_CTR_OTHER] = PERF_BR_UNCOND,
+	};
+
+	return types[type];
+}
+
+static const char *type_name(uint8_t type)
+{
+	static const char * const names[RVT_CTR_TYPES] = {
+		[PERF_BR_COND] = "COND", [PERF_BR_UNCOND] = "UNCOND", [PERF_BR_IND] = "IND",
+		[PERF_BR_CALL] = "CALL", [PERF_BR_IND_CALL] = "IND_CALL", [PERF_BR_RET] = "RET",
+		[PERF_BR_SYSCALL] = "SYSCALL", [PERF_BR_ERET] = "ERET", [PERF_BR_IRQ] = "IRQ",
+	};
+
+	if (!stacks)
+		return rvt_ctr_type_name(type);
+	return names[type] ? names[type] : "unknown";
+}
+
+static bool same_type(uint8_t sampled, uint8_t type)
+{
+	return sampled == (no_types ? 0 : stacks ? perf_type(type) : type);
+}
+
 static bool same_entries(const struct sample *sample, const struct record *list, unsigned int n)
 {
 	for (unsigned int i = 0; i < sample->head.n; i++) {
 		const struct rvt_ctr_entry *entry = &sample->entries[i];
 
-		if (i >= n || entry->type != (no_types ? 0 : list[i].type) ||
+		if (i >= n || !same_type(entry->type, list[i].type) ||
 		    entry->mispredicted != list[i].mispredicted ||
 		    entry->source != list[i].source || entry->target != list[i].target)
 			return false;
@@ -324,7 +364,7 @@ static const char *compare(const struct sim *sim, const struct sample *sample)
 	}
 	if (head->ip != sim->epc)
 		return "the ip is not that of the interrupt";
-	if (head->depth != sim->depth)
+	if (head->depth != sim->depth && !stacks)
 		return "the depth is another one";
 	if (head->skipped > n || !same_entries(sample, now + head->skipped, n - head->skipped))
 		return "the entries are not those of the hart";
@@ -475,6 +515,73 @@ static int read_recording(const char *path)
 	return err;
 }
 
+/*
+ * Of a sample with a branch stack and nothing of no fixed size before it. The kernel cuts stacks to
+ * kernel.perf_event_max_stack entries where the event does not say how many.
+ */
+static int keep_stack(const struct rvt_perfdata_record *record)
+{
+	const struct perf_event_attr *attr = &record->event->attr;
+	const uint64_t *words = (const uint64_t *)(record->header + 1);
+	size_t n = record->body_len / sizeof(*words), at = 0;
+	struct sample *kept;
+	uint64_t entries, ip;
+
+	if (!record->cpu_valid || record->cpu < 0 || record->cpu >= HARTS ||
+	    attr->sample_type & (PERF_SAMPLE_READ | PERF_SAMPLE_RAW))
+		return -EBADMSG;
+	at = __builtin_popcountll(attr->sample_type & ONE_WORD);
+	if (attr->sample_type & PERF_SAMPLE_CALLCHAIN && at < n)
+		at += 1 + (words[at] < n ? words[at] : n);
+	if (at >= n)
+		return -EBADMSG;
+	entries = words[at++];
+	at += !!(attr->branch_sample_type & PERF_SAMPLE_BRANCH_HW_INDEX);
+	if (entries > MAX_DEPTH || at + 3 * entries > n)
+		return -EBADMSG;
+	ip = words[!!(attr->sample_type & PERF_SAMPLE_IDENTIFIER)];
+	kept = samples[record->cpu].list + samples[record->cpu].n;
+	/* Stock perf sometimes writes the last record before one of its borders once more behind it. */
+	if (samples[record->cpu].n && kept[-1].head.time == record->time && kept[-1].head.ip == ip)
+		return 0;
+	if (array_grow(&samples[record->cpu].list, samples[record->cpu].n))
+		return -ENOMEM;
+	kept = &samples[record->cpu].list[samples[record->cpu].n++];
+	kept->head = (struct rvt_ctr_sample){
+		.ip = ip,
+		.time = record->time, .n = entries,
+		.limit = attr->sample_max_stack ? attr->sample_max_stack : MAX_STACK };
+	kept->entries = calloc(entries + 1, sizeof(*kept->entries));
+	for (uint64_t i = 0; kept->entries && i < entries; i++, at += 3) {
+		const struct perf_branch_entry *branch = (const void *)&words[at];
+
+		kept->entries[i] = (struct rvt_ctr_entry){ .source = branch->from,
+			.target = branch->to, .type = branch->type,
+			.mispredicted = branch->mispred };
+	}
+	return kept->entries ? 0 : -ENOMEM;
+}
+
+static int read_stacks(const char *path)
+{
+	struct rvt_perfdata_record record;
+	struct rvt_perfdata *file;
+	uint64_t pos = 0;
+	char *error;
+	int err = rvt_perfdata_open(path, &file, &error);
+
+	if (err) {
+		fprintf(stderr, "%s\n", error ? error : "out of memory");
+		return err;
+	}
+	while (!err && rvt_perfdata_next(file, &pos, &record) > 0)
+		if (record.type == PERF_RECORD_SAMPLE && record.event &&
+		    record.event->attr.sample_type & PERF_SAMPLE_BRANCH_STACK)
+			err = keep_stack(&record);
+	rvt_perfdata_close(file);
+	return err;
+}
+
 static int read_harts(const char *path)
 {
 	FILE *in = fopen(path, "r");
@@ -493,7 +600,7 @@ int main(int argc, char **argv)
 	static const struct option long_options[] = {
 		{ "draft", no_argument, NULL, 'd' }, { "no-types", no_argument, NULL, 't' },
 		{ "harts", required_argument, NULL, 'h' }, { "min", required_argument, NULL, 'm' },
-		{ 0 } };
+		{ "stacks", no_argument, NULL, 's' }, { 0 } };
 	uint64_t min = 1;
 	int c, err = 0;
 
@@ -504,6 +611,8 @@ int main(int argc, char **argv)
 			draft = true;
 		else if (c == 't')
 			no_types = true;
+		else if (c == 's')
+			stacks = true;
 		else if (c == 'h' && read_harts(optarg))
 			return 2;
 		else if (c == 'h')
@@ -513,7 +622,8 @@ int main(int argc, char **argv)
 		else
 			return 2;
 	}
-	if (argc - optind != 2 || read_recording(argv[optind + 1]))
+	if (argc - optind != 2 ||
+	    (stacks ? read_stacks : read_recording)(argv[optind + 1]))
 		return 2;
 	for (unsigned int cpu = 0; cpu < HARTS; cpu++)
 		if (check_hart(argv[optind], cpu))
@@ -521,7 +631,7 @@ int main(int argc, char **argv)
 	printf("samples %" PRIu64 " full %" PRIu64 "\n", matched, full);
 	for (unsigned int type = 0; type < RVT_CTR_TYPES; type++)
 		if (type_counts[type])
-			printf("type %s %" PRIu64 "\n", rvt_ctr_type_name(type), type_counts[type]);
+			printf("type %s %" PRIu64 "\n", type_name(type), type_counts[type]);
 	if (matched < min)
 		printf("only %" PRIu64 " samples, of at least %" PRIu64 "\n", matched, min);
 	return err || matched < min;

@@ -82,7 +82,7 @@ cmd_in()
 	build_in "$@"
 }
 
-# lab kmake --kernel stable|testing|debug|kcsan DIR [make arguments]
+# lab kmake --kernel stable|testing|debug|kcsan|series DIR [make arguments]
 cmd_kmake()
 {
 	local kernel=testing dir headers compiler
@@ -93,8 +93,8 @@ cmd_kmake()
 	fi
 	case $kernel in
 	stable | testing) ;;
-	debug | kcsan) export BUILD_ROOT=builder ;;
-	*) lab_die "no kernel $kernel: there are stable, testing, debug and kcsan" ;;
+	debug | kcsan | series) export BUILD_ROOT=builder ;;
+	*) lab_die "no kernel $kernel: there are stable, testing, debug, kcsan and series" ;;
 	esac
 	[ -d "${1:-}" ] || lab_die "kmake takes a directory with a Kbuild file or a Makefile, and arguments for make"
 	dir=$(cd "$1" && pwd)

@@ -3,7 +3,8 @@
 #
 # lab debug-kernel: kernels with every check that finds mistakes of a driver, built from the source
 # package that belongs to the testing kernel: "debug" with the configuration in debug.config, "kcsan"
-# with that and kcsan.config, which finds races of data and cannot be had together with KASAN. Each
+# with that and kcsan.config, which finds races of data and cannot be had together with KASAN. And
+# "series", without checks, with the patches of upstream/kernel/make-series in its tree. Each
 # takes about 14 minutes of a processor's time, once: the result is a root like the other kernels.
 # What was interrupted goes on where it was: until it is complete, the tree lies in the cache beside
 # the roots.
@@ -21,6 +22,12 @@ DEBUG_LEFT_OUT=(--exclude='*.rst' --exclude='*/arch/[a-qs-z]*/*.[chS]' --exclude
 	--exclude='*/drivers/gpu/*.[chS]' --exclude='*/drivers/media/*.[chS]' --exclude='*/drivers/staging/*.[chS]'
 	--exclude='*/drivers/net/ethernet/*.[chS]' --exclude='*/drivers/net/wireless/*.[chS]'
 	--exclude='*/drivers/infiniband/*.[chS]' --exclude='*/drivers/scsi/*.[chS]' --exclude='*/tools/testing/*')
+
+# The series changes some of what the others leave out.
+DEBUG_SERIES_LEFT_OUT=()
+for DEBUG_PATTERN in "${DEBUG_LEFT_OUT[@]}"; do
+	[[ $DEBUG_PATTERN = *.rst || $DEBUG_PATTERN = */tools/testing/* ]] || DEBUG_SERIES_LEFT_OUT+=("$DEBUG_PATTERN")
+done
 
 # What a module's build needs of the kernel's tree
 DEBUG_KEPT=(Makefile Kbuild Kconfig .config .kernelrelease Module.symvers include scripts arch)
@@ -61,6 +68,25 @@ debug_allow_kcsan()
 	done
 }
 
+# series_key: what of the series is built
+series_key()
+{
+	(cd "$LAB_DIR/../.." && find upstream/kernel drivers include/uapi -type f | LC_ALL=C sort | xargs sha256sum)
+}
+
+# series_apply TREE: the series, unless it has been applied before
+series_apply()
+{
+	local tree=$1 patch
+
+	[ ! -e "$tree/.series" ] || return 0
+	"$LAB_DIR/../../upstream/kernel/make-series" "$tree" "$tree/series" > /dev/null || return 1
+	for patch in "$tree"/series/*.patch; do
+		patch -d "$tree" -p1 -s --no-backup-if-mismatch < "$patch" || return 1
+	done
+	: > "$tree/.series"
+}
+
 # debug_build KERNEL TREE
 debug_build()
 {
@@ -68,6 +94,7 @@ debug_build()
 
 	debug_configs "$kernel" | xargs cat | grep -v '^#' > "$config"
 	[ "$kernel" != kcsan ] || debug_allow_kcsan "$tree"
+	[ "$kernel" != series ] || series_apply "$tree" || return 1
 	debug_make "$tree" KCONFIG_ALLCONFIG="$config" "$version" allnoconfig || return 1
 	# An option that this kernel's version has not, or that lacks what it depends on, shows here
 	# and is no error.
@@ -76,7 +103,13 @@ debug_build()
 		echo "this version cannot have KCSAN"
 		return 1
 	fi
+	if [ "$kernel" = series ] && ! grep -qx CONFIG_RVTRACE=m "$tree/.config"; then
+		echo "this configuration cannot have the driver"
+		return 1
+	fi
 	debug_make "$tree" "$version" -j "${LAB_JOBS:-$(nproc)}" Image modules_prepare || return 1
+	[ "$kernel" != series ] ||
+		debug_make "$tree" "$version" -j "${LAB_JOBS:-$(nproc)}" drivers/hwtracing/rvtrace/rvtrace.ko || return 1
 	debug_make "$tree" -s "$version" kernelrelease > "$tree/.kernelrelease"
 }
 
@@ -89,6 +122,8 @@ debug_finish()
 	release=$(cat "$1/.kernelrelease")
 	mkdir -p "$2/boot" "$2/usr/src" "$2/usr/lib/modules/$release/kernel"
 	cp "$1/arch/riscv/boot/Image" "$2/boot/vmlinuz-$release" || return 1
+	file=$1/drivers/hwtracing/rvtrace/rvtrace.ko
+	[ ! -e "$file" ] || cp "$file" "$2/usr/lib/modules/$release/kernel/" || return 1
 	# There are no modules whose symbols could come in addition.
 	mv "$1/vmlinux.symvers" "$1/Module.symvers" || return 1
 	mv "$1" "$tree" || return 1
@@ -103,14 +138,16 @@ debug_finish()
 fill_debug()
 {
 	local kernel=$1 name tree=$LAB_CACHE/$1-build log=$LAB_CACHE/$1-kernel.log
+	local left_out=("${DEBUG_LEFT_OUT[@]}")
 
+	[ "$kernel" != series ] || left_out=("${DEBUG_SERIES_LEFT_OUT[@]}")
 	shift
 	apt_use "$1" "$(lab_host_arch)"
 	name=$(debug_source) || { lab_warn "suite $1 has no linux-source package"; return 1; }
 	apt_fetch "!$name" > "$3" || return 1
 	fill_version "$2" "$3" "$name" || return 1
 	lab_say "kernel-$kernel: unpacking $name and building it (log: $log); this takes a while"
-	source_unpack "$(cat "$3")" "$tree" "${DEBUG_LEFT_OUT[@]}" || return 1
+	source_unpack "$(cat "$3")" "$tree" "${left_out[@]}" || return 1
 	debug_build "$kernel" "$tree" > "$log" 2>&1 || lab_die "the kernel $kernel does not build: see $log"
 	debug_finish "$tree" "$2"
 }
@@ -123,14 +160,14 @@ fill_builder()
 	[ -e "$2/usr/bin/awk" ] || ln -s mawk "$2/usr/bin/awk"
 }
 
-# lab debug-kernel [debug|kcsan]: makes the root of that kernel when it is missing. Nobody else waits
+# lab debug-kernel [debug|kcsan|series]: makes the root of that kernel when it is missing. Nobody else waits
 # for it: it has its own lock and package lists.
 cmd_debug_kernel()
 {
 	local kernel=${1:-debug}
 
 	[[ " ${LAB_DEBUG_ROOTS[*]} " == *" kernel-$kernel "* ]] ||
-		lab_die "debug-kernel makes the kernels debug and kcsan, not $kernel"
+		lab_die "debug-kernel makes the kernels debug, kcsan and series, not $kernel"
 	root_require kernel-testing
 	if ! root_ready "kernel-$kernel"; then
 		lab_lock debug

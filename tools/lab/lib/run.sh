@@ -67,8 +67,8 @@ run_check()
 		[[ $value =~ ^[0-9]+$ ]] || lab_die "$value is not a number (--smp, --mem, --extra-mem, --timeout)"
 	done
 	case $RUN_KERNEL in
-	stable | testing | debug | kcsan) ;;
-	*) lab_die "no kernel $RUN_KERNEL: there are stable, testing, debug and kcsan" ;;
+	stable | testing | debug | kcsan | series) ;;
+	*) lab_die "no kernel $RUN_KERNEL: there are stable, testing, debug, kcsan and series" ;;
 	esac
 	[ -z "$RUN_SHARE" ] || [ -d "$RUN_SHARE" ] || lab_die "--share $RUN_SHARE: no such directory"
 	[ -z "$RUN_PLUGIN" ] || [ -f "${RUN_PLUGIN%%,*}" ] || lab_die "--plugin ${RUN_PLUGIN%%,*}: no such file"

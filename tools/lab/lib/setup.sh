@@ -9,7 +9,7 @@
 
 LAB_ROOTS=(kernel-testing kernel-stable toolchain host guest)
 # Made by `lab debug-kernel` only
-LAB_DEBUG_ROOTS=(builder kernel-debug kernel-kcsan)
+LAB_DEBUG_ROOTS=(builder kernel-debug kernel-kcsan kernel-series)
 
 # The suites a root may come from, best first.
 root_suites()
@@ -19,7 +19,7 @@ root_suites()
 	host) echo forky testing sid trixie-backports ;;
 	toolchain | guest | builder) echo forky testing sid trixie ;;
 	kernel-testing) echo forky testing sid trixie-backports ;;
-	kernel-debug | kernel-kcsan) echo forky testing sid ;;
+	kernel-debug | kernel-kcsan | kernel-series) echo forky testing sid ;;
 	kernel-stable) echo trixie stable trixie-proposed-updates ;;
 	esac
 }
@@ -35,9 +35,10 @@ root_path()
 		[ "$1" != guest ] || cat "$LAB_DIR/packages/sysroot"
 		[ "$1" != builder ] || cat "$LAB_DIR/packages/toolchain"
 		case $1 in
-		kernel-debug | kernel-kcsan)
+		kernel-debug | kernel-kcsan | kernel-series)
 			debug_configs "${1#kernel-}" | xargs cat
 			root_get kernel-testing version
+			[ "$1" != kernel-series ] || series_key
 			;;
 		esac
 	} | sha256sum | cut -c 1-10)
@@ -62,7 +63,7 @@ root_require()
 
 	for root; do
 		case $root in
-		kernel-debug | kernel-kcsan) command="debug-kernel ${root#kernel-}" ;;
+		kernel-debug | kernel-kcsan | kernel-series) command="debug-kernel ${root#kernel-}" ;;
 		esac
 		root_ready "$root" || lab_die "the lab's $root root is missing: run tools/lab/lab $command"
 	done
@@ -92,7 +93,7 @@ root_try()
 	local path tmp fresh=$LAB_APT/$2/fresh was_fresh fill=("fill_${1%%-*}")
 
 	case $1 in
-	kernel-debug | kernel-kcsan) fill=(fill_debug "${1#kernel-}") ;;
+	kernel-debug | kernel-kcsan | kernel-series) fill=(fill_debug "${1#kernel-}") ;;
 	esac
 	path=$(root_path "$1")
 	tmp=$path.tmp
@@ -309,7 +310,7 @@ cmd_clean()
 		*) rm -rf "$dir" ;;
 		esac
 	done
-	rm -rf "$LAB_CACHE/debs" "$LAB_CACHE/debug-build" "$LAB_CACHE/kcsan-build" "$LAB_APT"
+	rm -rf "$LAB_CACHE/debs" "$LAB_CACHE/debug-build" "$LAB_CACHE/kcsan-build" "$LAB_CACHE/series-build" "$LAB_APT"
 }
 
 # lab info: the roots, where they are and what is in them.
