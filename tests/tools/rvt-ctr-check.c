@@ -541,7 +541,7 @@ static int keep_stack(const struct rvt_perfdata_record *record)
 		return -EBADMSG;
 	ip = words[!!(attr->sample_type & PERF_SAMPLE_IDENTIFIER)];
 	kept = samples[record->cpu].list + samples[record->cpu].n;
-	/* Stock perf sometimes writes the last record before one of its borders once more behind it. */
+	/* Stock perf sometimes writes the last record of what it has read twice. */
 	if (samples[record->cpu].n && kept[-1].head.time == record->time && kept[-1].head.ip == ip)
 		return 0;
 	if (array_grow(&samples[record->cpu].list, samples[record->cpu].n))
