@@ -24,6 +24,7 @@
 #define SURROUNDINGS 8
 #define FORGET (1u << 18)	/* instructions at once; segments with more are not kept either */
 #define ANY_TID -2
+#define GUEST 4		/* beside the privilege: V=1 */
 
 struct insn {
 	uint64_t pc;
@@ -159,7 +160,7 @@ static bool read_record(struct hart *hart)
 	}
 	switch (rec.type) {
 	case RVT_TRUTH_STATE:
-		hart->prv = rec.prv;
+		hart->prv = rec.prv | (rec.v ? GUEST : 0);
 		hart->tid = by_hcontext ? hcontext_tid(rec.hcontext) : (int64_t)rec.scontext;
 		break;
 	case RVT_TRUTH_ON:
@@ -222,14 +223,14 @@ static void go_to(struct hart *hart, uint64_t at)
 
 /*
  * An Ownership message does not say at which instruction the context changed, only between which
- * two other messages. It changes in the kernel's context switch, so in user code the thread is
- * exact.
+ * two other messages. It changes in the kernel's context switch, so in user code, and in what a
+ * guest executes, the thread is exact.
  */
 static bool same(const struct insn *decoded, const struct insn *truth)
 {
 	return decoded->pc == truth->pc && decoded->prv == truth->prv &&
-	       (decoded->prv || truth->tid <= 0 || decoded->tid == ANY_TID ||
-		decoded->tid == truth->tid);
+	       ((decoded->prv && !(decoded->prv & GUEST)) || truth->tid <= 0 ||
+		decoded->tid == ANY_TID || decoded->tid == truth->tid);
 }
 
 static void show(const char *what, const struct insn_list *list, uint64_t before, size_t at)
@@ -440,8 +441,9 @@ static uint8_t parse_prv(const char *text)
 	case 'U': case '0': return 0;
 	case 'S': case '1': return 1;
 	case 'M': case '3': return 3;
+	case 'V': return GUEST | parse_prv(text + 1);
 	}
-	die("a line whose privilege is none of U, S, M");
+	die("a line whose privilege is none of U, S, M, VU, VS");
 	return 0;
 }
 

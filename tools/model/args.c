@@ -80,6 +80,7 @@ static const struct arg table[] = {
 	ARG("zcm", ARG_BOOL, zcm, NULL),
 	ARG("scontext-bits", ARG_U32, scontext_bits, NULL),
 	ARG("hcontext-bits", ARG_U32, hcontext_bits, NULL),
+	ARG("guest-scontext", ARG_BOOL, guest_scontext, NULL),
 	ARG("impdef-bits", ARG_U32, impdef_bits, NULL),
 	ARG("discovery0", ARG_U64, discovery[0], NULL),
 	ARG("discovery1", ARG_U64, discovery[1], NULL),

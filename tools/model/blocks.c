@@ -28,6 +28,8 @@ static int compare_blocks(const void *pa, const void *pb)
 		return a->bytes < b->bytes ? -1 : 1;
 	if (a->prv != b->prv)
 		return a->prv < b->prv ? -1 : 1;
+	if (a->v != b->v)
+		return a->v < b->v ? -1 : 1;
 	return memcmp(a->code, b->code, a->bytes);
 }
 

@@ -15,7 +15,7 @@ static const char *const x_names[32] = {
 	"t3", "t4", "t5", "t6",
 };
 
-static struct qemu_plugin_register *x[32], *pc, *priv, *timer;
+static struct qemu_plugin_register *x[32], *pc, *priv, *timer, *timer_delta;
 static struct {
 	struct qemu_plugin_register *cause, *epc, *tval;
 } s_trap, m_trap;
@@ -86,6 +86,8 @@ void cpu_init(void)
 	/* Harts that do not have one do not write it. */
 	for (size_t i = 0; i < N_OTHER_CSRS; i++)
 		look_up(list, other_csrs[i].name, &other_csrs[i].handle);
+	/* Harts without the hypervisor extension do not have it, and never have V=1. */
+	look_up(list, "htimedelta", &timer_delta);
 	g_array_free(list, 1);
 }
 
@@ -114,14 +116,25 @@ uint64_t cpu_pc(void)
 	return get(pc);
 }
 
-uint64_t cpu_priv(void)
+/* As a debugger sees them: V above the two bits of the privilege. */
+void cpu_mode(uint8_t *prv, uint8_t *v)
 {
-	return get(priv) & 3;
+	uint64_t mode = get(priv);
+
+	*prv = mode & 3;
+	*v = mode >> 2 & 1;
 }
 
+/* The encoder's clock is that of the machine: a guest's time CSR is apart from it. */
 uint64_t cpu_time(void)
 {
-	return get(timer);
+	uint64_t time = get(timer);
+	uint8_t prv, v;
+
+	if (!timer_delta)
+		return time;
+	cpu_mode(&prv, &v);
+	return v ? time - get(timer_delta) : time;
 }
 
 void cpu_trap_csrs(unsigned int prv, struct trap_csrs *csrs)

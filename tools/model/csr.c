@@ -2,7 +2,8 @@
 /*
  * scontext and hcontext (Sdtrig), which QEMU does not have: a CSR instruction that names one is
  * done here, and QEMU goes on behind it. From U-mode it traps, as QEMU would have it, and so does
- * one of no bits: such harts do not have it.
+ * one of no bits: such harts do not have it. So do a guest's accesses to hcontext, and, unless
+ * hstateen0 is modelled as letting them through (guest-scontext=on), to scontext.
  */
 #include <stdlib.h>
 #include "model.h"
@@ -46,8 +47,10 @@ static void csr_execute(unsigned int vcpu, void *userdata)
 	bool hcontext = c->csr == CSR_HCONTEXT;
 	uint64_t *csr = hcontext ? &h->hcontext : &h->scontext;
 	uint64_t old, operand;
+	uint8_t prv, v;
 
-	if (!cpu_priv())
+	cpu_mode(&prv, &v);
+	if (!prv || (v && (hcontext || !model.args.guest_scontext)))
 		return;
 	old = *csr;
 	operand = c->funct3 & 4 ? c->rs1 : cpu_x(c->rs1);

@@ -138,14 +138,21 @@ static bool impdef_matches(const struct component *c, unsigned int i)
 		 reg_get(c, TE_FILTER(i) + 0x14));
 }
 
-static bool filter_matches(const struct component *c, unsigned int i, unsigned int prv, uint64_t pc)
+/* Bits of trTeFilterMatchPrivilege: U, S (HS), -, M, -, VU, VS. */
+static unsigned int privilege_bit(unsigned int prv, unsigned int v)
+{
+	return v ? 5 + prv : prv;
+}
+
+static bool filter_matches(const struct component *c, unsigned int i, unsigned int privilege,
+			   uint64_t pc)
 {
 	uint32_t ctl = reg_get(c, TE_FILTER(i));
 	const struct encoder *e = c->own;
 
 	if (!(ctl & FILTER_ENABLE))
 		return false;
-	if (ctl & FILTER_PRIVILEGE && !(reg_get(c, TE_FILTER(i) + 4) >> prv & 1))
+	if (ctl & FILTER_PRIVILEGE && !(reg_get(c, TE_FILTER(i) + 4) >> privilege & 1))
 		return false;
 	if (ctl & (FILTER_ECAUSE | FILTER_INTERRUPT) && !e->filter[i].nest)
 		return false;
@@ -157,12 +164,12 @@ static bool filter_matches(const struct component *c, unsigned int i, unsigned i
 	return true;
 }
 
-bool filter_qualifies(struct component *c, unsigned int prv, uint64_t pc)
+bool filter_qualifies(struct component *c, unsigned int prv, unsigned int v, uint64_t pc)
 {
 	uint32_t used = reg_get(c, TE_FILTERS);
 
 	for (unsigned int i = 0; i < model.args.filters; i++)
-		if (used >> i & 1 && filter_matches(c, i, prv, pc))
+		if (used >> i & 1 && filter_matches(c, i, privilege_bit(prv, v), pc))
 			return true;
 	return !used;
 }

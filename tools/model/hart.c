@@ -48,7 +48,7 @@ static bool wants_truth(const struct hart *h)
 static void truth_state(struct hart *h)
 {
 	struct rvt_truth_record rec = {
-		.type = RVT_TRUTH_STATE, .prv = h->prv,
+		.type = RVT_TRUTH_STATE, .prv = h->prv, .v = h->v,
 		.scontext = h->scontext, .hcontext = h->hcontext,
 	};
 
@@ -123,10 +123,10 @@ static void stop(struct hart *h, uint64_t next_pc)
 	truth_moment(h, RVT_TRUTH_OFF);
 }
 
-/* The hart goes on at @pc with privilege @prv: is that to be traced? */
-static void qualify(struct hart *h, unsigned int prv, uint64_t pc)
+/* The hart goes on at @pc in block @b: is that to be traced? */
+static void qualify(struct hart *h, const struct block *b, uint64_t pc)
 {
-	bool on = h->wanted && filter_qualifies(h->encoder, prv, pc);
+	bool on = h->wanted && filter_qualifies(h->encoder, b->prv, b->v, pc);
 
 	if (h->started && !on)
 		stop(h, pc);
@@ -174,7 +174,7 @@ static void retire_each(struct hart *h, struct block *b, uint32_t first, uint32_
 		/* Both ends are traced. */
 		if (action == TRIG_ON)
 			h->wanted |= encoder_debug_trace(h->encoder, true);
-		qualify(h, b->prv, pc);
+		qualify(h, b, pc);
 		if (h->started && (action == TRIG_NOTIFY || filter_notifies(h->encoder, pc)))
 			encoder_mark(h->encoder, false);
 		retire(h, b, i, 1, next);
@@ -196,6 +196,7 @@ static void retire(struct hart *h, struct block *b, uint32_t first, uint32_t cou
 	uint64_t end = last == b->n - 1 ? b->pc + b->bytes : block_pc(b, last + 1);
 	struct rvt_retire run = {
 		.first_pc = first ? block_pc(b, first) : b->pc, .insns = count, .prv = b->prv,
+		.v = b->v,
 		.last_halfwords = b->halfwords[last],
 	};
 
@@ -285,11 +286,12 @@ static void leave_block(struct hart *h, uint64_t next_pc)
 	h->block = NULL;
 }
 
-static void set_prv(struct hart *h, uint8_t prv)
+static void set_mode(struct hart *h, uint8_t prv, uint8_t v)
 {
-	if (h->prv == prv && h->truth_state)
+	if (h->prv == prv && h->v == v && h->truth_state)
 		return;
 	h->prv = prv;
+	h->v = v;
 	truth_state(h);
 }
 
@@ -305,9 +307,9 @@ void hart_block(unsigned int vcpu, void *userdata)
 		b = block_at(b, vcpu, cpu_pc());
 		data_settle(h, b->pc);
 		leave_block(h, b->pc);
-		set_prv(h, b->prv);
+		set_mode(h, b->prv, b->v);
 		if (!filter_by_insn(h->encoder))
-			qualify(h, b->prv, b->pc);
+			qualify(h, b, b->pc);
 		h->block = b;
 		h->first = 0;
 		cursor_of(h)->at = CURSOR_THROUGH;
@@ -356,7 +358,7 @@ static void take_trap(struct hart *h, const struct rvt_trap *trap)
 	 * A trap out of what is traced ends the trace at the trapped instruction: where the handler
 	 * is stays untold.
 	 */
-	if (h->started && !filter_qualifies(h->encoder, trap->prv, trap->handler))
+	if (h->started && !filter_qualifies(h->encoder, trap->prv, trap->v, trap->handler))
 		stop(h, trap->epc);
 	if (h->started) {
 		encoder_trap(h->encoder, trap);
@@ -367,7 +369,7 @@ static void take_trap(struct hart *h, const struct rvt_trap *trap)
 	h->last_end = 0;
 	h->next_pc = trap->handler;
 	h->upper_rd = 0;
-	set_prv(h, trap->prv);
+	set_mode(h, trap->prv, trap->v);
 }
 
 /* Size of the ecall or ebreak that raised the exception, else 0. */
@@ -400,7 +402,7 @@ void hart_discontinuity(unsigned int vcpu, enum qemu_plugin_discon_type type, ui
 	pthread_mutex_lock(&h->lock);
 	if (h->following) {
 		this_hart = h;
-		trap.prv = (uint8_t)cpu_priv();
+		cpu_mode(&trap.prv, &trap.v);
 		cpu_trap_csrs(trap.prv, &csrs);
 		trap.cause = csrs.cause & ~(1ull << 63);
 		trap.epc = csrs.epc;

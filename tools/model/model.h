@@ -88,6 +88,7 @@ struct model_args {
 	bool zcm;
 	uint32_t ts_width;
 	uint32_t scontext_bits, hcontext_bits, impdef_bits;
+	bool guest_scontext;		/* guests (V=1) may access scontext */
 	uint64_t discovery[2];		/* in place of what the other arguments make; 0: no */
 };
 
@@ -103,7 +104,7 @@ int args_parse(struct model_args *args, int argc, char **argv);
 struct block {
 	uint64_t pc;
 	uint32_t n, bytes;
-	uint8_t prv;
+	uint8_t prv, v;
 	struct insn_class last;		/* of the last instruction */
 	uint8_t upper_rd;		/* what the last but one loaded, else 0 */
 	int64_t truth_id[MODEL_MAX_HARTS];
@@ -139,7 +140,8 @@ struct trap_csrs {
 /* Called once per hart, in its context; all others, too, concern the hart whose context it is. */
 void cpu_init(void);
 uint64_t cpu_pc(void);
-uint64_t cpu_priv(void);
+/* Privilege, and whether it is one of a guest (V=1). */
+void cpu_mode(uint8_t *prv, uint8_t *v);
 uint64_t cpu_time(void);
 void cpu_trap_csrs(unsigned int prv, struct trap_csrs *csrs);
 uint64_t cpu_x(unsigned int reg);
@@ -161,7 +163,7 @@ struct hart {
 	uint64_t last_end;		/* end of the last retired instruction, 0 after a trap */
 	uint64_t next_pc;		/* where it went on then */
 	uint8_t upper_rd;		/* what that instruction loaded (lui ...), else 0 */
-	uint8_t prv;
+	uint8_t prv, v;
 	uint64_t scontext, hcontext;
 	uint64_t tval;			/* of the last trap */
 	uint32_t impdef;		/* sideband signals, which software of the model sets */
@@ -454,8 +456,8 @@ bool encoder_lossy(const struct component *c);
 
 /* Each instruction must be asked for, for comparators look at addresses. */
 bool filter_by_insn(const struct component *c);
-/* The hart is about to execute the instruction at @pc with privilege @prv: is it traced? */
-bool filter_qualifies(struct component *c, unsigned int prv, uint64_t pc);
+/* The hart is about to execute the instruction at @pc with @prv, and V=@v: is it traced? */
+bool filter_qualifies(struct component *c, unsigned int prv, unsigned int v, uint64_t pc);
 /* That instruction retired. Comparators with side effects see it now. */
 void filter_retired(struct component *c, uint64_t pc);
 /* A comparator sends a notification when the instruction at @pc retires. */

@@ -63,7 +63,7 @@ void translate_block(struct qemu_plugin_tb *tb, void *userdata)
 	memset(&key.b, 0, sizeof(key.b));
 	key.b.n = (uint32_t)n;
 	key.b.code = code;
-	key.b.prv = (uint8_t)cpu_priv();
+	cpu_mode(&key.b.prv, &key.b.v);
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t pc = qemu_plugin_insn_vaddr(insn);

@@ -10,11 +10,13 @@
 #define LINE_ROOM 64
 
 /* Without a privilege in the trace the half of the address space tells. */
-static char privilege(const struct rvt_hart_flow *hart, uint64_t pc)
+static const char *privilege(const struct rvt_hart_flow *hart, uint64_t pc)
 {
+	static const char *const names[2][4] = { { "U", "S", "H", "M" }, { "VU", "VS", "H", "M" } };
+
 	if (hart->context.prv_valid)
-		return "USHM"[hart->context.prv & 3];
-	return (int64_t)pc < 0 ? 'S' : 'U';
+		return names[hart->context.v & 1][hart->context.prv & 3];
+	return (int64_t)pc < 0 ? "S" : "U";
 }
 
 int raw_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
@@ -34,7 +36,7 @@ int raw_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, 
 			continue;
 		for (uint32_t j = 0; j < runs[i].first; j++)
 			pc += 2 * block->halfwords[j];
-		len = snprintf(head, sizeof(head), "%d %d %c ", hart->cpu,
+		len = snprintf(head, sizeof(head), "%d %d %s ", hart->cpu,
 			       hart->task ? hart->task->tid : -1, privilege(hart, pc));
 		for (uint32_t j = 0; j < runs[i].count; j++) {
 			memcpy(out, head, len);
