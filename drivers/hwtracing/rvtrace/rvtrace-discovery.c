@@ -287,6 +287,20 @@ int rvtrace_discovery_probe(struct rvtrace_encoder *enc)
 	return 0;
 }
 
+/*
+ * rvtrace_discovery_tells_guests - whether packets of E-Trace have room for the privilege modes of
+ * guests: VU is 5 and VS is 6
+ */
+bool rvtrace_discovery_tells_guests(const struct rvtrace_encoder *enc)
+{
+	const struct rvtrace_attribute *attr = &rvtrace_attribute_privilege_width;
+	int i = 0;
+
+	while (rvtrace_discovery_attrs[i] != &attr->dev.attr)
+		i++;
+	return enc->discovery.values[i] + attr->less >= 3;
+}
+
 /* The parameters that decoders have to know, in the form of "params" */
 ssize_t rvtrace_discovery_emit(const struct rvtrace_encoder *enc, char *buf, ssize_t len)
 {

@@ -195,6 +195,7 @@ static inline bool rvtrace_encoder_lost(const struct rvtrace_encoder *enc, u32 c
 extern const struct attribute_group rvtrace_discovery_group;
 
 int rvtrace_discovery_probe(struct rvtrace_encoder *enc);
+bool rvtrace_discovery_tells_guests(const struct rvtrace_encoder *enc);
 ssize_t rvtrace_discovery_emit(const struct rvtrace_encoder *enc, char *buf, ssize_t len);
 
 /* rvtrace-filter.c */

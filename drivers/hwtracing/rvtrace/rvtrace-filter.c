@@ -179,28 +179,41 @@ unsigned int rvtrace_filter_count(const struct rvtrace_encoder *enc)
 
 /*
  * The modes that the event is to see. Firmware is nobody's business but the machine owner's: it is
- * in the trace when it is asked for by name only.
+ * in the trace when it is asked for by name only. It is the host's.
  */
 static u8 rvtrace_privileges(const struct perf_event_attr *attr)
 {
 	u8 privileges = 0;
 
-	if (!attr->exclude_user)
+	if (!attr->exclude_user && !attr->exclude_host)
 		privileges |= RVTRACE_PRIVILEGE_U;
-	if (!attr->exclude_kernel)
+	if (!attr->exclude_kernel && !attr->exclude_host)
 		privileges |= RVTRACE_PRIVILEGE_S;
 	if (!attr->exclude_user && !attr->exclude_guest)
 		privileges |= RVTRACE_PRIVILEGE_VU;
 	if (!attr->exclude_kernel && !attr->exclude_guest)
 		privileges |= RVTRACE_PRIVILEGE_VS;
-	if (attr->config & RVTRACE_CONFIG_MACHINE && !attr->exclude_hv)
+	if (attr->config & RVTRACE_CONFIG_MACHINE && !attr->exclude_hv && !attr->exclude_host)
 		privileges |= RVTRACE_PRIVILEGE_M;
 	return privileges;
 }
 
 /*
+ * Whether the trace says what is a guest's. Else decoders would take it for the host's. In N-Trace
+ * Ownership messages say so.
+ */
+static bool rvtrace_tells_guests(const struct rvtrace_encoder *enc,
+				 const struct rvtrace_program *program)
+{
+	if (FIELD_GET(RVTRACE_TE_CONTROL_FORMAT, program->control) == RVTRACE_FORMAT_ETRACE)
+		return rvtrace_discovery_tells_guests(enc);
+	return program->control & RVTRACE_TE_CONTROL_CONTEXT;
+}
+
+/*
  * What the hardware cannot hold back must be wanted. Modes that no filter can select are either
- * missing from the hart (VU, VS) or cannot be let through; the others are refused.
+ * missing from the hart (VU, VS) or cannot be let through; the others are refused. Guests are held
+ * back where the trace would not tell them apart; an event of guests only is refused then.
  */
 static int rvtrace_configure_privileges(const struct rvtrace_encoder *enc,
 					const struct perf_event_attr *attr,
@@ -211,9 +224,16 @@ static int rvtrace_configure_privileges(const struct rvtrace_encoder *enc,
 	u8 wanted = rvtrace_privileges(attr);
 
 	program->match = wanted;
+	if (attr->exclude_host && guest & ~enc->privilege_set)
+		return rvtrace_refuse(&enc->comp, "filter for guests");
+	if (attr->exclude_host && !rvtrace_tells_guests(enc, program))
+		return rvtrace_refuse(&enc->comp, "trace that tells guests, with these options");
 	if (!enc->privilege_clear)
 		return (wanted & (known | guest)) == (known | guest) ? 0 :
 			rvtrace_refuse(&enc->comp, "privilege filter to exclude anything");
+	if (!rvtrace_tells_guests(enc, program))
+		wanted &= ~guest;
+	program->match = wanted;
 	if (wanted & known & ~enc->privilege_set)
 		return rvtrace_refuse(&enc->comp, "trace of a privilege mode that was asked for");
 	if (~wanted & ~enc->privilege_clear & RVTRACE_TE_FILTER_PRIVILEGE)

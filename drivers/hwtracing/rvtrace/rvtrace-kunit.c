@@ -137,6 +137,43 @@ static void rvtrace_test_sync(struct kunit *test)
 			-EOPNOTSUPP);
 }
 
+/* Guests only, the host only */
+static void rvtrace_test_guests(struct kunit *test)
+{
+	struct rvtrace_encoder *enc = rvtrace_kunit_encoder(test);
+	struct perf_event_attr attr = {
+		.config = RVTRACE_CONFIG_CONTEXT | RVTRACE_CONFIG_MACHINE, .exclude_host = 1,
+	};
+	struct rvtrace_program program;
+
+	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+	KUNIT_EXPECT_EQ(test, program.match, BIT(5) | BIT(6));
+	attr.exclude_kernel = 1;
+	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+	KUNIT_EXPECT_EQ(test, program.match, BIT(5));
+	attr = (struct perf_event_attr){ .config = RVTRACE_CONFIG_CONTEXT, .exclude_guest = 1 };
+	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+	KUNIT_EXPECT_EQ(test, program.match, BIT(0) | BIT(1));
+
+	/* Nothing says what is a guest's; then E-Trace, with 2 bits for the mode, and with 3 */
+	attr = (struct perf_event_attr){ .exclude_host = 1 };
+	KUNIT_EXPECT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), -EOPNOTSUPP);
+	enc->formats |= BIT(RVTRACE_FORMAT_ETRACE);
+	enc->caps[RVTRACE_FORMAT_ETRACE] = enc->caps[RVTRACE_FORMAT_NTRACE];
+	attr.config = FIELD_PREP(RVTRACE_CONFIG_FORMAT, RVTRACE_FORMAT_ETRACE + 1);
+	memset(enc->discovery.values, 0, sizeof(enc->discovery.values));
+	KUNIT_EXPECT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), -EOPNOTSUPP);
+	memset32(enc->discovery.values, 2, ARRAY_SIZE(enc->discovery.values));
+	KUNIT_EXPECT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+
+	/* Filters that know no guests: such harts may have none. */
+	attr.config = RVTRACE_CONFIG_CONTEXT;
+	enc->privilege_set &= ~RVTRACE_PRIVILEGE_VS;
+	KUNIT_EXPECT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), -EOPNOTSUPP);
+	attr.exclude_host = 0;
+	KUNIT_EXPECT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+}
+
 static void rvtrace_test_privileges(struct kunit *test)
 {
 	const u32 filter = RVTRACE_TE_FILTER_ENABLE | RVTRACE_TE_FILTER_MATCH_PRIVILEGE;
@@ -144,11 +181,15 @@ static void rvtrace_test_privileges(struct kunit *test)
 	struct perf_event_attr attr = { };
 	struct rvtrace_program program;
 
-	/* M-mode only by name: U, S, VU, VS */
+	/* Without Ownership messages nothing would tell guests apart: U, S */
 	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
 	KUNIT_EXPECT_EQ(test, program.filter, filter);
+	KUNIT_EXPECT_EQ(test, program.match, BIT(0) | BIT(1));
+	/* M-mode only by name: U, S, VU, VS */
+	attr.config = RVTRACE_CONFIG_CONTEXT;
+	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
 	KUNIT_EXPECT_EQ(test, program.match, BIT(0) | BIT(1) | BIT(5) | BIT(6));
-	attr.config = RVTRACE_CONFIG_MACHINE;
+	attr.config |= RVTRACE_CONFIG_MACHINE;
 	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
 	KUNIT_EXPECT_EQ(test, program.match, BIT(0) | BIT(1) | BIT(3) | BIT(5) | BIT(6));
 	attr.exclude_hv = 1;
@@ -891,6 +932,7 @@ static struct kunit_case rvtrace_kunit_cases[] = {
 	KUNIT_CASE(rvtrace_test_options),
 	KUNIT_CASE(rvtrace_test_sync),
 	KUNIT_CASE(rvtrace_test_privileges),
+	KUNIT_CASE(rvtrace_test_guests),
 	KUNIT_CASE(rvtrace_test_causes),
 	KUNIT_CASE(rvtrace_test_values),
 	KUNIT_CASE(rvtrace_test_paths),

@@ -225,9 +225,10 @@ static int rvtrace_event_check(struct perf_event *event)
 		return -EINVAL;
 	if (!rvtrace_config1_is_valid(attr))
 		return -EINVAL;
-	if (attr->exclude_user && attr->exclude_kernel)
+	if ((attr->exclude_user && attr->exclude_kernel) ||
+	    (attr->exclude_host && attr->exclude_guest))
 		return -EINVAL;
-	if (has_branch_stack(event) || attr->exclude_idle || attr->exclude_host)
+	if (has_branch_stack(event) || attr->exclude_idle)
 		return -EOPNOTSUPP;
 	/* A hart that stalls slows down everybody who runs on it. */
 	if (attr->config & (RVTRACE_CONFIG_MACHINE | RVTRACE_CONFIG_STALL) && !perfmon_capable())
