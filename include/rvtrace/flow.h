@@ -146,6 +146,8 @@ struct rvt_event {
 	bool own_pc;		/* .pc is what the message says, not where the flow is */
 	uint8_t value_bytes;	/* USER: 1, 2, 4, 8; 0: not known */
 	bool held_back;		/* TIME: when the next message's flow had run, too (N-Trace 9.3) */
+	/* STOP, START of a session: between a guest and its host, which go on where they were */
+	bool crossing;
 	uint64_t tag, value;
 	const struct rvt_access *access; /* ACCESS; valid during the call */
 };

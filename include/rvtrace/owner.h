@@ -38,7 +38,10 @@ bool rvt_owner_told(const struct rvt_owner_rules *rules, const struct rvt_contex
  * event, or until there is flow.
  */
 bool rvt_owner_waits(const struct rvt_owner_rules *rules, const struct rvt_context *context);
-/* Updates @context by an event of the flow. True if the thread may be another one now. */
+/*
+ * Updates @context by an event of the flow. True if the thread may be another one now, or a guest
+ * begins or ends to run.
+ */
 bool rvt_owner_event(const struct rvt_owner_rules *rules, struct rvt_context *context,
 		     const struct rvt_event *event);
 /* An AUX record begins. */

@@ -79,6 +79,11 @@ struct rvt_session_options {
 	 */
 	uint64_t code_bytes;
 	bool accesses;		/* deliver ACCESS events of data trace, too (rvtrace/access.h) */
+	/*
+	 * Code of guests (V=1): this ELF file, at its own addresses. It is never looked for in the
+	 * host's code: NULL: flow of guests is lost (RVT_REASON_NO_CODE).
+	 */
+	const char *guest_vmlinux;
 };
 
 /* One hart's flow in one buffer. Members hold for what the session is delivering. */
@@ -109,6 +114,12 @@ struct rvt_hart_flow {
 static inline uint64_t rvt_hart_time(const struct rvt_hart_flow *hart, uint64_t n)
 {
 	return hart->span.insns ? rvt_clock_span_time(&hart->span, n) : hart->time;
+}
+
+/* Whether it is a guest's, as far as the trace tells. */
+static inline bool rvt_hart_in_guest(const struct rvt_hart_flow *hart)
+{
+	return hart->context.prv_valid && hart->context.v;
 }
 
 /*

@@ -134,6 +134,12 @@ bool rvt_cursor_replaces(const struct rvt_cursor *cursor, const struct rvt_task 
 /* The task with thread id @tid now; one that is not known is made up. NULL: out of memory. */
 const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid);
 /*
+ * The same for the guest of a virtual machine that @tid runs: a task of its own, with @space and
+ * the name "[guest/PID]".
+ */
+const struct rvt_task *rvt_cursor_guest(struct rvt_cursor *cursor, int32_t tid,
+					struct rvt_space *space);
+/*
  * The thread id that runs on @cpu now by the context switches, or by where trace began; -1: not
  * known.
  */

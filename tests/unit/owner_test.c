@@ -92,6 +92,9 @@ static void test_events(void **state)
 		.type = RVT_EVENT_CONTEXT, .context = { .prv = 3, .prv_valid = true },
 	};
 	const struct rvt_event owner = { .type = RVT_EVENT_CONTEXT, .context = told() };
+	const struct rvt_event guest = {
+		.type = RVT_EVENT_CONTEXT, .context = { .prv = 1, .v = 1, .prv_valid = true },
+	};
 	const struct rvt_event stop = { .type = RVT_EVENT_STOP };
 	struct rvt_event lost = { .type = RVT_EVENT_LOST, .reason = RVT_REASON_NO_CODE };
 	struct rvt_event dropped = {
@@ -122,6 +125,11 @@ static void test_events(void **state)
 	assert_true(rvt_owner_event(&r, &context, &stop));
 	assert_true(rvt_owner_waits(&r, &context));
 	assert_true(context.prv_valid);
+	/* a guest begins to run, and ends, whoever it is of */
+	assert_true(rvt_owner_event(&r, &context, &guest));
+	assert_true(context.v);
+	assert_false(rvt_owner_event(&r, &context, &guest));
+	assert_true(rvt_owner_event(&r, &context, &mode));
 	assert_true(rvt_owner_event(&r, &context, &owner));
 	assert_false(rvt_owner_waits(&r, &context));
 	lost.reason = RVT_REASON_OVERFLOW;

@@ -57,6 +57,60 @@ static void processes_and_exec(void **state)
 	assert_int_equal(stats.session.trace_bytes, f->cpus[0].aux_offset + f->cpus[1].aux_offset);
 }
 
+struct guest {
+	const struct hart_sink *sink;
+	struct hart *hart;
+};
+
+static void retire_guest(void *ctx, const struct rvt_retire *run)
+{
+	const struct guest *guest = ctx;
+	struct rvt_retire copy = *run;
+
+	copy.prv = copy.v = 1;
+	guest->sink->retire(guest->sink->ctx, &copy);
+}
+
+static void trap_guest(void *ctx, const struct rvt_trap *trap)
+{
+	const struct guest *guest = ctx;
+	struct rvt_trap copy = *trap;
+
+	copy.prv = copy.v = 1;
+	guest->sink->trap(guest->sink->ctx, &copy);
+}
+
+static uint64_t run_guest(void *ctx, const struct hart_sink *sink)
+{
+	struct guest guest = { sink, ctx };
+	const struct hart_sink of_guest = { &guest, retire_guest, trap_guest };
+
+	hart_run(guest.hart, &of_guest, 500);
+	return hart_pc(guest.hart);
+}
+
+/* A guest executes where its host has code: it is lost, and the host's flow is as it was. */
+static void guest_without_code(void **state)
+{
+	struct fixture *f = *state;
+	struct rvt_session_totals stats;
+
+	begin_recording(f, true, true);
+	put_comm(f, 10, 0, false, "host");
+	put_mmap(f, 10, 0, f->programs[0]);
+	run_program(f, 0, 10, 0);
+	run_other(f, 0, 10, run_guest, f->harts[0]);
+	run_program(f, 0, 10, 0);
+	run_program(f, 1, 10, 0);
+	put_aux(f, 0, 10, 0);
+	put_aux(f, 1, 10, 0);
+	read_back(f, false, &stats);
+	check_steps(&f->cpus[0]);
+	check_equal(&f->cpus[1]);
+	assert_true(f->cpus[0].lost);
+	assert_int_equal(stats.flow.insns, f->cpus[0].expected.n + f->cpus[1].expected.n);
+}
+
 /*
  * The same in E-Trace, of programs that are interrupted in no loop without branches: how often one
  * ran is not told.
@@ -615,6 +669,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		RECORDING(processes_and_exec),
+		RECORDING(guest_without_code),
 		RECORDING(two_processes_etrace),
 		RECORDING(ntrace_frames),
 		RECORDING(etrace_frames),

@@ -40,7 +40,7 @@ static size_t slot_of(const struct rvt_hart_flow *hart)
 
 static int32_t tid_of(const struct rvt_hart_flow *hart)
 {
-	return hart->task ? hart->task->tid : -1;
+	return hart->task ? rvt_task_key(hart->task) : -1;
 }
 
 static unsigned int branch_type(const struct rvt_transfer *transfer)

@@ -47,7 +47,7 @@ struct call_thread *calls_thread(struct calls *calls, const struct call_thread *
 static struct call_thread thread_of(const struct rvt_hart_flow *hart)
 {
 	return (struct call_thread){ .pid = hart->task ? hart->task->pid : -1,
-				     .tid = hart->task ? hart->task->tid : -2 - hart->cpu,
+				     .tid = hart->task ? rvt_task_key(hart->task) : -2 - hart->cpu,
 				     .life = hart->task ? hart->task->life : 0 };
 }
 

@@ -39,7 +39,7 @@ struct view {
 	bool stopped;		/* before the end, for the caller has what it wants */
 	bool told;		/* what was lost */
 	/* any thread may set these */
-	atomic_bool kernel_lost;
+	atomic_bool kernel_lost, guest_lost;
 	atomic_uint_fast64_t gaps, no_code;	/* LOST events; those for want of code */
 	atomic_bool wanted;	/* something passed the filters */
 	atomic_uint_fast64_t loops, loop;	/* see struct view_losses */
@@ -54,6 +54,7 @@ bool view_option(struct view_options *options, int c, const char *argument)
 	case VIEW_KCORE: options->session.kcore = argument; break;
 	case VIEW_KALLSYMS: options->session.kallsyms = argument; break;
 	case VIEW_FIRMWARE: options->session.firmware = argument; break;
+	case VIEW_GUEST_VMLINUX: options->session.guest_vmlinux = argument; break;
 	case VIEW_PARAMS: options->session.params = argument; break;
 	case 'C': options->cpus = argument; break;
 	case VIEW_PID: options->pids = argument; break;
@@ -746,6 +747,9 @@ int view_summary(struct view *view, uint64_t trace_errors)
 	if (trace_errors && view->kernel_lost)
 		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is "
 			"lost. Record as root, or give --kcore or --vmlinux.\n");
+	if (trace_errors && view->guest_lost)
+		fprintf(stderr, "  Code of guests is not known, or not all of it: their flow is "
+			"lost. Give --guestvmlinux.\n");
 	if (trace_errors || stats.stream.errors)
 		doubt_parameters(view, &stats);
 	if (view->interrupted)
@@ -781,6 +785,10 @@ void view_lost(struct view *view, const struct rvt_hart_flow *hart, const struct
 	if (event->reason != RVT_REASON_NO_CODE)
 		return;
 	view->no_code++;
+	if (rvt_hart_in_guest(hart)) {
+		view->guest_lost = true;
+		return;
+	}
 	lost_code_add(view->lost_code, hart, event->pc);
 	if ((int64_t)event->pc < 0 && !rvt_session_has_kernel(view->session))
 		view->kernel_lost = true;

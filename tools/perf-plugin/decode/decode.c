@@ -31,7 +31,7 @@ struct image_arg {
 };
 
 struct options {
-	const char *path, *chip, *params_path;
+	const char *path, *chip, *params_path, *guest_vmlinux;
 	struct image_arg images[MAX_IMAGES];
 	unsigned int n_images;
 	enum decode_print print;
@@ -58,6 +58,7 @@ static const char usage_text[] =
 	"  --guess              prints parameters that fit, and how sure that is; decodes nothing\n"
 	"  --image ELF[@BIAS]   code: executable segments of ELF, moved by BIAS; may be repeated\n"
 	"  --raw FILE@ADDRESS   code: a memory image that begins at ADDRESS; may be repeated\n"
+	"  --guestvmlinux FILE  code of guests (V=1): an ELF file at its own addresses\n"
 	"  --print WHAT         pc (default): an address a line for every retired instruction\n"
 	"                       insn: address, code, class\n"
 	"                       block: first address, address behind the last, instructions\n"
@@ -137,6 +138,9 @@ static int parse_option(struct options *o, int opt)
 	case 'r':
 		ret = add_image(o, optarg, true);
 		break;
+	case 'G':
+		o->guest_vmlinux = optarg;
+		break;
 	case 'P':
 		ret = parse_print(optarg, &o->print);
 		break;
@@ -170,6 +174,7 @@ static int parse_options(int argc, char **argv, struct options *o)
 		{ "params", required_argument, NULL, 'p' },
 		{ "image", required_argument, NULL, 'i' },
 		{ "raw", required_argument, NULL, 'r' },
+		{ "guestvmlinux", required_argument, NULL, 'G' },
 		{ "print", required_argument, NULL, 'P' },
 		{ "src", required_argument, NULL, 's' },
 		{ "jobs", required_argument, NULL, 'j' },
@@ -297,7 +302,8 @@ static int open_session(struct command *c, const struct rvt_dump_image *images)
 	const struct options *o = &c->options;
 	const struct rvt_session_options options = { .size = sizeof(options),
 						     .jobs = o->jobs,
-						     .accesses = o->print == PRINT_DATA };
+						     .accesses = o->print == PRINT_DATA,
+						     .guest_vmlinux = o->guest_vmlinux };
 	const struct rvt_session_dump dump = {
 		.size = sizeof(dump), .path = o->path, .params = &c->params, .images = images,
 		.n_images = o->n_images, .oldest = o->wrapped_at,

@@ -260,12 +260,20 @@ static struct hart_state *get_state(struct rvt_hart_flow *hart)
 	return hart->user;
 }
 
+/* A debugger that is on the host sees no guests. */
+static bool in_guest(const struct rvt_hart_flow *hart)
+{
+	return hart->task && hart->task->guest;
+}
+
 static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct gathering *g = ctx;
 	struct hart_state *state = get_state(hart);
 	int err = state ? 0 : -ENOMEM;
 
+	if (in_guest(hart))
+		return err;
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct rvt_block *block = runs[i].block;
 		bool whole = runs[i].first + runs[i].count == block->insns;
@@ -345,6 +353,8 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 
 	if (!state)
 		return -ENOMEM;
+	if (in_guest(hart))
+		return 0;
 	switch (event->type) {
 	case RVT_EVENT_TRAP:
 	case RVT_EVENT_STOP:

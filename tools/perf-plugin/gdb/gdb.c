@@ -25,7 +25,7 @@ static const char help[] =
 "      --pid PID, --tid TID  whose flow: else that of the process that executed most\n"
 "      --symfs DIR[:DIR] the recorded machine's files; --no-debuginfod: ask no server\n"
 "      --vmlinux FILE    kernel code, or --kcore FILE; --kallsyms FILE: its symbols\n"
-"      --firmware FILE   ELF file of what runs in machine mode\n"
+"      --firmware FILE   ELF file of what runs in machine mode; --guestvmlinux FILE: in guests\n"
 "      --params FILE     decoder parameters for a recording without any\n"
 "      --max-memory SIZE end there (half of the machine's); --strict: any loss is an error\n";
 

@@ -31,8 +31,8 @@ static int take_thread(void *ctx, struct call_thread *thread)
 			return -ENOMEM;
 		thread->user = (void *)(uintptr_t)++data->n_threads;
 	}
-	data->threads[thread_number(thread)] = (struct html_thread){ thread->pid, thread->tid,
-								     thread->comm };
+	data->threads[thread_number(thread)] = (struct html_thread){
+		thread->pid, rvt_task_key_tid(thread->tid), thread->comm };
 	return 0;
 }
 

@@ -20,7 +20,7 @@ static const char help[] =
 "  -i, --input FILE      recording (perf.data)\n"
 "      --symfs DIR[:DIR] the recorded machine's files, as for the views\n"
 "      --vmlinux FILE    kernel code, or --kcore FILE\n"
-"      --firmware FILE   ELF file of what runs in machine mode\n"
+"      --firmware FILE   ELF file of what runs in machine mode; --guestvmlinux FILE: in guests\n"
 "      --params FILE     decoder parameters for a recording without any\n"
 "      --calls           also what latency and report -g need; by one thread\n"
 "      --max-memory SIZE end there (half of the machine's)\n"
@@ -34,6 +34,7 @@ static const struct option long_options[] = {
 	{ "vmlinux", required_argument, NULL, VIEW_VMLINUX },
 	{ "kcore", required_argument, NULL, VIEW_KCORE },
 	{ "firmware", required_argument, NULL, VIEW_FIRMWARE },
+	{ "guestvmlinux", required_argument, NULL, VIEW_GUEST_VMLINUX },
 	{ "params", required_argument, NULL, VIEW_PARAMS },
 	{ "max-memory", required_argument, NULL, VIEW_MAX_MEMORY },
 	{ "jobs", required_argument, NULL, OPT_JOBS },

@@ -34,6 +34,15 @@ struct inject {
 
 /* ---- samples ---- */
 
+/* Of whom @ip is an address. In a guest any may be its kernel's. */
+static uint16_t cpumode(const struct rvt_hart_flow *hart, uint64_t ip)
+{
+	if (rvt_hart_in_guest(hart))
+		return hart->context.prv ? PERF_RECORD_MISC_GUEST_KERNEL :
+		       PERF_RECORD_MISC_GUEST_USER;
+	return (int64_t)ip < 0 ? PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER;
+}
+
 static int put_sample(struct inject *inject, const struct rvt_hart_flow *hart, unsigned int event,
 		      uint64_t ip, uint64_t addr, uint64_t period, struct rvt_callstack *stack)
 {
@@ -58,8 +67,8 @@ static int put_sample(struct inject *inject, const struct rvt_hart_flow *hart, u
 		inject_add_branches(&sample, inject->branches, hart,
 				    inject->itrace->last_branches);
 	header = (struct perf_event_header *)sample.words;
-	*header = (struct perf_event_header){ PERF_RECORD_SAMPLE, (int64_t)ip < 0 ?
-		PERF_RECORD_MISC_KERNEL : PERF_RECORD_MISC_USER, sample.n * sizeof(uint64_t) };
+	*header = (struct perf_event_header){ PERF_RECORD_SAMPLE, cpumode(hart, ip),
+					      sample.n * sizeof(uint64_t) };
 	inject->samples++;
 	return rvt_perfdata_write(inject->out, sample.words, header->size);
 }

@@ -81,7 +81,8 @@ static void rank_both(struct latency *latency, const struct call_thread *thread,
 	for (size_t i = 0; i < 2; i++) {
 		const struct latency_call ranked = {
 			.number = number, .value = latency_value(call, measures[i]), .call = *call,
-			.comm = thread->comm, .pid = thread->pid, .tid = thread->tid };
+			.comm = thread->comm, .pid = thread->pid,
+			.tid = rvt_task_key_tid(thread->tid) };
 
 		rank_call(latency, &latency->by[i], &ranked);
 	}

@@ -67,7 +67,7 @@ static int end_call(void *ctx, struct call_thread *thread, const struct call *ca
 	struct latency *latency = recording->latency;
 	const struct latency_call told = {
 		.number = (uintptr_t)call->user, .value = call->time, .call = *call,
-		.comm = thread->comm, .pid = thread->pid, .tid = thread->tid };
+		.comm = thread->comm, .pid = thread->pid, .tid = rvt_task_key_tid(thread->tid) };
 
 	for (size_t i = 0; i < latency->n_trees; i++) {
 		struct latency_tree *tree = &latency->trees[i];

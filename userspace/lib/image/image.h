@@ -130,6 +130,8 @@ int rvt_image_lent_object(struct rvt_image *image, const struct rvt_lent *lent, 
  */
 int rvt_space_map(struct rvt_space *space, uint64_t addr, uint64_t len, struct rvt_object *object,
 		  uint64_t offset, const char *name);
+/* The name of guests' code that is not at hand. */
+#define RVT_GUEST_CODE "[guest]"
 /*
  * @len bytes at @addr are those at @offset of the file @path, which cannot be read. 0 or -ENOMEM.
  */

@@ -212,7 +212,9 @@ static int leave_counts(struct hart_flow *hart)
 	if (!hart_counts(hart))
 		return 0;
 	if (!hart->session->live) {
-		if (options->count_names && !options->count_threads)
+		/* the upper half of a guest's addresses is not the kernel's */
+		if (options->count_names && !options->count_threads &&
+		    hart->base.space != hart->buffer->decode->guest)
 			defer_counts(hart, true, RVT_DEFERRED_HIGH);
 		defer_counts(hart, false, RVT_DEFERRED_BOTH);
 	}
@@ -271,6 +273,10 @@ static int hart_update(struct hart_flow *hart)
 		if (!task)
 			return -ENOMEM;
 		space = task->space;
+	}
+	if (rvt_hart_in_guest(&hart->base)) {
+		space = hart->buffer->decode->guest;
+		task = task ? rvt_cursor_guest(hart->cursor, tid, space) : NULL;
 	}
 	if (is_another(hart, task, space))
 		err = leave_counts(hart);
@@ -384,10 +390,51 @@ uint64_t rvt_hart_executed(const struct hart_flow *hart)
 	return stats.insns;
 }
 
+static void hold_start(struct hart_flow *hart, const struct rvt_event *start)
+{
+	hart->start = *start;
+	hart->start.detail = NULL;
+	hart->start_held = true;
+	hart->start_left = hart->base.left;
+	hart->start_time = hart->base.time;
+	hart->start_insns = rvt_hart_executed(hart);
+}
+
+static bool is_crossing(const struct hart_flow *hart, const struct rvt_event *event)
+{
+	return event->type == RVT_EVENT_CONTEXT && event->context.prv_valid &&
+	       hart->base.context.prv_valid && event->context.v != hart->base.context.v;
+}
+
+/*
+ * A guest begins or ends to run. Neither calls the other: the flow of one stops, and that of the
+ * other goes on. A START without .pc gets that of what is told next.
+ */
+static int cross(struct hart_flow *hart, const struct rvt_event *event)
+{
+	const bool trapped = hart->trap_held;
+	const struct rvt_event stop = { .type = RVT_EVENT_STOP, .offset = event->offset,
+					.pc = trapped ? hart->trap.pc : 0, .crossing = true };
+	int err;
+
+	hart->trap_held = false;
+	if (!hart->running)
+		return 0;
+	hart->running = false;
+	err = rvt_hart_deliver(hart, &stop);
+	hold_start(hart, &(struct rvt_event){ .type = RVT_EVENT_START, .offset = event->offset,
+					      .pc = trapped ? hart->trap.target : 0,
+					      .crossing = true });
+	return err;
+}
+
 static int hart_context(struct hart_flow *hart, const struct rvt_event *event)
 {
 	const struct rvt_owner_rules rules = owner_rules(hart);
+	int err = is_crossing(hart, event) ? cross(hart, event) : 0;
 
+	if (err)
+		return err;
 	if (!rvt_owner_event(&rules, &hart->base.context, event))
 		return 0;
 	if (hart->buffer->slice && !hart->owned) {
@@ -459,6 +506,7 @@ static int deliver_start(struct hart_flow *hart, const struct rvt_event *start)
 {
 	if (hart->buffer->slice && session_slices(hart->session))
 		hart->buffer->slice->unowned_at_begin |= !hart->owned;
+	hart->running = true;
 	return rvt_hart_deliver(hart, start);
 }
 
@@ -525,12 +573,44 @@ static int release_start(struct hart_flow *hart)
 	return err;
 }
 
+static int release_trap(struct hart_flow *hart)
+{
+	uint64_t time = hart->base.time;
+	bool left = hart->base.left;
+	int err;
+
+	if (!hart->trap_held)
+		return 0;
+	hart->trap_held = false;
+	hart->base.left = hart->trap_left;
+	hart->base.time = hart->trap_time;
+	err = rvt_hart_deliver(hart, &hart->trap);
+	hart->base.left = left;
+	hart->base.time = time;
+	return err;
+}
+
+static void hold_trap(struct hart_flow *hart, const struct rvt_event *trap)
+{
+	hart->trap = *trap;
+	hart->trap.detail = NULL;
+	hart->trap_held = true;
+	hart->trap_left = hart->base.left;
+	hart->trap_time = hart->base.time;
+}
+
 static int hart_runs(void *ctx, const struct rvt_run *runs, size_t n)
 {
 	struct hart_flow *hart = ctx;
 	const struct rvt_session_sink *sink = hart->session->sink;
-	int err = release_start(hart);
+	int err = release_trap(hart);
 
+	if (hart->start_held && !hart->start.pc)
+		hart->start.pc = rvt_run_insn_address(runs, 0);
+	if (!err)
+		err = release_start(hart);
+	/* a slice may begin without a START */
+	hart->running = true;
 	look_at_slice(hart);
 	if (!err && hart->clock)
 		return rvt_hart_hold_runs(hart, runs, n);
@@ -545,7 +625,7 @@ static int hart_lost(struct hart_flow *hart, const struct rvt_event *event)
 	bool again = hart->no_code && event->reason == RVT_REASON_NO_CODE;
 	int err = 0;
 
-	hart->start_held = false;
+	hart->start_held = hart->running = false;
 	if (!again) {
 		/* behind the slice it is the next one's loss */
 		hart->no_code = event->reason == RVT_REASON_NO_CODE && !hart->base.left &&
@@ -555,16 +635,6 @@ static int hart_lost(struct hart_flow *hart, const struct rvt_event *event)
 	if (err || !rvt_owner_event(&rules, &hart->base.context, event))
 		return err;
 	return hart_update(hart);
-}
-
-static void hold_start(struct hart_flow *hart, const struct rvt_event *start)
-{
-	hart->start = *start;
-	hart->start.detail = NULL;
-	hart->start_held = true;
-	hart->start_left = hart->base.left;
-	hart->start_time = hart->base.time;
-	hart->start_insns = rvt_hart_executed(hart);
 }
 
 /*
@@ -604,7 +674,7 @@ static int hart_stop(struct hart_flow *hart, const struct rvt_event *event)
 	const struct rvt_owner_rules rules = owner_rules(hart);
 	int err = hart->no_code ? 0 : rvt_hart_deliver(hart, event);
 
-	hart->start_held = false;
+	hart->start_held = hart->running = false;
 	if (err || !rvt_owner_event(&rules, &hart->base.context, event))
 		return err;
 	return hart_update(hart);
@@ -638,8 +708,13 @@ static int hart_event(void *ctx, const struct rvt_event *event)
 	struct hart_flow *hart = ctx;
 	int err = 0;
 
-	if (ends_holding(hart, event))
+	if (hart->trap_held && event->type != RVT_EVENT_TIME && !is_crossing(hart, event))
+		err = release_trap(hart);
+	if (!err && ends_holding(hart, event)) {
+		if (!hart->start.pc)
+			hart->start.pc = event->pc;
 		err = release_start(hart);
+	}
 	if (err)
 		return err;
 	look_at_slice(hart);
@@ -653,7 +728,8 @@ static int hart_event(void *ctx, const struct rvt_event *event)
 		break;
 	case RVT_EVENT_CONTEXT:
 		err = hart_context(hart, event);
-		if (!err && hart->start_held && !hart->no_code && rvt_hart_is_told(hart))
+		if (!err && hart->start_held && hart->start.pc && !hart->no_code &&
+		    rvt_hart_is_told(hart))
 			err = release_start(hart);
 		break;
 	case RVT_EVENT_MARK:
@@ -666,8 +742,12 @@ static int hart_event(void *ctx, const struct rvt_event *event)
 	case RVT_EVENT_STOP:
 		return hart_stop(hart, event);
 	case RVT_EVENT_TRAP:
-		if (!hart->no_code)
+		if (!hart->no_code && !rvt_hart_in_guest(&hart->base))
 			break;
+		if (!hart->no_code) {
+			hold_trap(hart, event);
+			return 0;
+		}
 		/* out of the unreadable code: flow goes on in the handler, if that can be read */
 		hold_start(hart, &(struct rvt_event){ .type = RVT_EVENT_START,
 						      .offset = event->offset,

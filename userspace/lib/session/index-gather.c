@@ -364,7 +364,9 @@ static void note_loss(struct index_gathered *gathered, const struct rvt_hart_flo
 	if (event->reason != RVT_REASON_NO_CODE)
 		return;
 	gathered->told.no_code++;
-	if ((int64_t)event->pc < 0)
+	if (rvt_hart_in_guest(hart))
+		gathered->told.always = true;
+	else if ((int64_t)event->pc < 0)
 		gathered->told.kernel_lost = true;
 	else
 		gathered->told.always |= is_in_no_file(hart, event->pc);

@@ -68,6 +68,7 @@ static uint64_t hash_code(const struct rvt_session *session)
 	hash = add_file(hash, options->vmlinux);
 	hash = add_file(hash, options->kcore);
 	hash = add_file(hash, options->firmware);
+	hash = add_file(hash, options->guest_vmlinux);
 	hash = add_file(hash, options->params);
 	for (size_t n = 0; (path = rvt_sideband_file(session->sideband, n)); n++)
 		hash = add_file(hash, path);

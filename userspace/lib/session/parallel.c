@@ -414,6 +414,8 @@ static int open_decode_contexts(struct rvt_session *session, unsigned int n)
 			break;
 		session->n_decode_contexts++;
 		err = session->source->kernel(session, decode->image, &decode->kernel);
+		if (!err)
+			err = rvt_session_open_guest(session, decode);
 	}
 	return err;
 }

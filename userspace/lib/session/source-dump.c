@@ -65,10 +65,15 @@ static int load_images(struct rvt_session *session, char **error)
 	const struct rvt_dump_image *failed = NULL;
 	int err = map_images(session->dump, session->decode.image, &session->decode.kernel,
 			     &failed);
+	const char *path = failed ? failed->path : NULL;
 
-	if (!err || !failed || err == -ENOMEM)
+	if (!err) {
+		path = session->options.guest_vmlinux;
+		err = rvt_session_open_guest(session, &session->decode);
+	}
+	if (!err || !path || err == -ENOMEM)
 		return err;
-	return rvt_session_fail(error, err, "%s: %s", failed->path, err == -ENOEXEC ?
+	return rvt_session_fail(error, err, "%s: %s", path, err == -ENOEXEC ?
 				"not a RISC-V ELF file with code in it" : strerror(-err));
 }
 

@@ -130,13 +130,17 @@ static int load_kernel(struct rvt_session *session, char **error)
 {
 	const struct rvt_session_options *options = &session->options;
 	int err = perfdata_kernel(session, session->decode.image, &session->decode.kernel);
+	const char *path = options->vmlinux ?: options->kcore ?: options->firmware ?:
+			   rvt_perfdata_path(session->file);
 
+	if (!err) {
+		path = options->guest_vmlinux;
+		err = rvt_session_open_guest(session, &session->decode);
+	}
 	if (!err || err == -ENOMEM)
 		return err;
-	return rvt_session_fail(error, err, "%s: %s", options->vmlinux ?: options->kcore ?:
-				options->firmware ?: rvt_perfdata_path(session->file),
-				err == -ENOEXEC ? "not a RISC-V ELF file with code" :
-						  strerror(-err));
+	return rvt_session_fail(error, err, "%s: %s", path, err == -ENOEXEC ?
+				"not a RISC-V ELF file with code" : strerror(-err));
 }
 
 /* Recordings of chosen tasks, and those that have nothing else to go by, name threads. */

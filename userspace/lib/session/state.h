@@ -76,6 +76,11 @@ struct hart_flow {
 	uint64_t start_time;
 	uint64_t start_insns;	/* executed before it, for hart flows that deliver no runs */
 	bool start_left;	/* that was behind the slice */
+	bool running;		/* flow was told, and neither STOP nor LOST since */
+	bool trap_held;		/* .trap of a guest waits: its handler may be the host's */
+	struct rvt_event trap;
+	uint64_t trap_time;
+	bool trap_left;
 	struct rvt_flow_stats before;	/* the slice */
 	bool owned;		/* the slice has told a context */
 	bool told;		/* RVT_SLICE_DONE: nothing more is delivered */
@@ -113,6 +118,7 @@ struct decoder {
 struct decode_context {
 	struct rvt_image *image;
 	struct rvt_space *kernel;
+	struct rvt_space *guest;	/* of what runs with V=1; the host's code is not in it */
 	/* a hart flow takes over memos of the one before: see rvt_flow_set_encoder() */
 	bool shares_memos;
 	uint64_t n_decodings;		/* begun with .shares_memos */
@@ -235,6 +241,11 @@ int rvt_session_create(const struct session_source *source,
 		       const struct rvt_session_options *options, struct rvt_session **session,
 		       char **error);
 int rvt_session_create_sideband(struct rvt_session *session);
+/*
+ * guest.c: .guest of a decode context that has its image: code of guests, as far as there is any.
+ * 0, -ENOMEM, or what opening options.guest_vmlinux returned.
+ */
+int rvt_session_open_guest(struct rvt_session *session, struct decode_context *decode);
 int rvt_session_give_up(struct rvt_session *session, int err, const char *path, char **error);
 /* session.c: before and after decoding; @err is how that went, and returned if it is not 0. */
 int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *sink);

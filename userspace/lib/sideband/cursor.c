@@ -17,12 +17,14 @@ struct process {
 	int32_t pid;		/* first: key of the tree */
 	struct rvt_space *space;
 	size_t n_threads;
+	char guest[24];		/* the name of its guest */
 	struct process *next;	/* of .unused_processes */
 };
 
 struct thread {
 	int32_t tid;		/* first: key of the tree */
 	struct rvt_task task;
+	struct rvt_task guest;	/* what runs in it as a guest; see rvt_cursor_guest() */
 	/* of before what comes next, by more than its first name and its switches */
 	bool told;
 	char unknown[16];	/* ":TID", the comm of a thread that was never named */
@@ -499,6 +501,23 @@ const struct rvt_task *rvt_cursor_task(struct rvt_cursor *cursor, int32_t tid)
 
 	cursor->given = thread;
 	return thread ? &thread->task : NULL;
+}
+
+const struct rvt_task *rvt_cursor_guest(struct rvt_cursor *cursor, int32_t tid,
+					struct rvt_space *space)
+{
+	struct thread *thread = get_thread(cursor, -1, tid);
+
+	if (!thread)
+		return NULL;
+	cursor->given = thread;
+	snprintf(thread->process->guest, sizeof(thread->process->guest), "[guest/%d]",
+		 thread->process->pid);
+	thread->guest = (struct rvt_task){
+		.pid = thread->task.pid, .tid = tid, .comm = thread->process->guest,
+		.space = space, .life = thread->task.life, .guest = true,
+	};
+	return &thread->guest;
 }
 
 void rvt_cursor_forget_ended(struct rvt_cursor *cursor)

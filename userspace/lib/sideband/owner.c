@@ -28,8 +28,11 @@ static void forget_thread(struct rvt_context *context)
 	context->scontext_valid = context->hcontext_valid = false;
 }
 
-static void take_context(struct rvt_context *now, const struct rvt_context *context)
+/* Returns whether a guest begins or ends to run. */
+static bool take_context(struct rvt_context *now, const struct rvt_context *context)
 {
+	bool crosses = context->prv_valid && context->v != now->v;
+
 	if (context->prv_valid) {
 		now->prv = context->prv;
 		now->v = context->v;
@@ -43,15 +46,18 @@ static void take_context(struct rvt_context *now, const struct rvt_context *cont
 		now->scontext = context->scontext;
 		now->scontext_valid = true;
 	}
+	return crosses;
 }
 
 bool rvt_owner_event(const struct rvt_owner_rules *rules, struct rvt_context *context,
 		     const struct rvt_event *event)
 {
+	bool crosses;
+
 	switch (event->type) {
 	case RVT_EVENT_CONTEXT:
-		take_context(context, &event->context);
-		return tells_thread(rules, &event->context);
+		crosses = take_context(context, &event->context);
+		return crosses || tells_thread(rules, &event->context);
 	case RVT_EVENT_LOST:
 		/* It may have changed unseen, but not by what is only unreadable. */
 		if (event->reason == RVT_REASON_NO_CODE)

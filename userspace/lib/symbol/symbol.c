@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "image/image.h"
 #include "table.h"
 
 #define KERNEL "[kernel.kallsyms]"
@@ -293,6 +294,8 @@ bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *lo
 		*symbol = (struct rvt_symbol){ end + 1, location->file_offset, 0 };
 		return true;
 	}
+	if (!strcmp(location->path, RVT_GUEST_CODE))
+		return false;
 	if (location->path[0] == '[' && strcmp(location->path, "[vdso]"))
 		table = kernel_table(symbols);
 	else

@@ -123,9 +123,9 @@ struct thread_stack *rvt_transfers_thread(struct rvt_transfers *transfers, int32
 static struct rvt_callstack *get_stack(struct rvt_transfers *transfers, struct rvt_hart_flow *hart)
 {
 	struct hart_state *state = hart->user;
-	int32_t tid = hart->task && hart->task->tid > 0 ? hart->task->tid : -2 - hart->cpu;
+	int32_t tid = hart->task && hart->task->tid > 0 ? rvt_task_key(hart->task) : -2 - hart->cpu;
 	uint32_t life = hart->task ? hart->task->life : 0;
-	int32_t pid = hart->task && hart->task->pid > 0 ? hart->task->pid : 0;
+	int32_t pid = hart->task && hart->task->pid > 0 && !hart->task->guest ? hart->task->pid : 0;
 	struct thread_stack *thread = state->thread;
 
 	if (!thread || thread->tid != tid) {
@@ -399,7 +399,8 @@ static int take_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *hart
 	uint64_t pc = left ? 0 : event->pc;
 	struct rvt_transfer transfer = { .kind = RVT_TRANSFER_STOP, .from = state->last, .to = pc,
 				     .flags = "tr end",
-				     .indirect = left && in_kernel(state->last) };
+				     .indirect = left && in_kernel(state->last) &&
+						 !event->crossing };
 	/* the last instruction may have gone elsewhere, though nothing ran there */
 	int err = pc ? arrive(transfers, hart, pc) : 0;
 	bool others = state->others;
@@ -408,10 +409,12 @@ static int take_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *hart
 		err = end_line(transfers, hart);
 	if (!err && state->has_last && !others)
 		err = do_transfer(transfers, hart, &transfer, 0);
-	state->stopped = pc;
-	state->stopped_at = pc;
-	if (state->thread && state->has_last)
-		state->thread->stopped_at = pc;
+	if (!event->crossing) {
+		state->stopped = pc;
+		state->stopped_at = pc;
+		if (state->thread && state->has_last)
+			state->thread->stopped_at = pc;
+	}
 	state->has_last = false;
 	return err ? err : hart->left ? RVT_SLICE_DONE : 0;
 }
@@ -435,7 +438,7 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 		state->has_last = false;
 		if (!err)
 			err = do_transfer(transfers, hart, &transfer, 0);
-		if (!err)
+		if (!err && !event->crossing)
 			err = bridge_stop(transfers, hart, event->pc);
 		state->stopped = false;
 		break;

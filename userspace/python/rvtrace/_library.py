@@ -40,8 +40,8 @@ class event(Structure):
                 ("target", c_uint64), ("interrupt", c_bool), ("cause_valid", c_bool),
                 ("cause", c_uint64), ("tval", c_uint64), ("time", c_uint64), ("context", context),
                 ("detail", c_char_p), ("mark", c_int), ("has_value", c_bool), ("own_pc", c_bool),
-                ("value_bytes", c_uint8), ("held_back", c_bool), ("tag", c_uint64),
-                ("value", c_uint64), ("access", c_void_p)]
+                ("value_bytes", c_uint8), ("held_back", c_bool), ("crossing", c_bool),
+                ("tag", c_uint64), ("value", c_uint64), ("access", c_void_p)]
 
 
 EVENT_LOST = 5
@@ -52,7 +52,7 @@ REASONS = ("none", "overflow", "truncated", "bad packet", "bad flow", "no code",
 
 class task(Structure):
     _fields_ = [("pid", c_int32), ("tid", c_int32), ("comm", c_char_p), ("space", c_void_p),
-                ("life", c_uint32)]
+                ("life", c_uint32), ("guest", c_bool)]
 
 
 class clock_span(Structure):
@@ -73,7 +73,7 @@ class session_options(_Sized):
                 ("count", c_bool), ("count_threads", c_bool), ("count_names", c_bool),
                 ("every_time", c_bool), ("clock", c_bool), ("jobs", c_uint),
                 ("slice_bytes", c_uint64), ("code_bytes", c_uint64),
-                ("accesses", c_bool)]
+                ("accesses", c_bool), ("guest_vmlinux", c_char_p)]
 
 
 RUNS = CFUNCTYPE(c_int, c_void_p, POINTER(hart_flow), POINTER(run), c_size_t)

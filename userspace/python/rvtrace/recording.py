@@ -509,13 +509,13 @@ class Recording(_Session):
     mean; `symfs` may be several, with ':' between."""
 
     def __init__(self, path="perf.data", *, symfs=None, vmlinux=None, kcore=None, kallsyms=None,
-                 firmware=None, params=None, strict=False):
+                 firmware=None, guestvmlinux=None, params=None, strict=False):
         super().__init__(strict)
         # The library keeps the strings: so does the object.
         self._options = c.session_options(
             symfs=_encoded(symfs), vmlinux=_encoded(vmlinux), kcore=_encoded(kcore),
-            kallsyms=_encoded(kallsyms), firmware=_encoded(firmware), params=_encoded(params),
-            clock=True)
+            kallsyms=_encoded(kallsyms), firmware=_encoded(firmware),
+            guest_vmlinux=_encoded(guestvmlinux), params=_encoded(params), clock=True)
         self._open(library.session_open, _encoded(path), self._options)
         if library.session_is_ctr(self._session):
             self.close()
@@ -544,7 +544,10 @@ class Dump(_Session):
 
 
 def _key(hart):
-    return hart.task.contents.tid if hart.task else -2 - hart.cpu
+    if not hart.task:
+        return -2 - hart.cpu
+    task = hart.task.contents
+    return -(1 << 29) - task.tid if task.guest else task.tid
 
 
 def _who(hart):
