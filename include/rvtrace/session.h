@@ -81,9 +81,10 @@ struct rvt_session_options {
 	bool accesses;		/* deliver ACCESS events of data trace, too (rvtrace/access.h) */
 	/*
 	 * Code of guests (V=1): this ELF file, at its own addresses. It is never looked for in the
-	 * host's code: NULL: flow of guests is lost (RVT_REASON_NO_CODE).
+	 * host's code: NULL: flow of guests is lost (RVT_REASON_NO_CODE). .guest_kallsyms: a copy
+	 * of /proc/kallsyms of a guest, for a .guest_vmlinux without symbols.
 	 */
-	const char *guest_vmlinux;
+	const char *guest_vmlinux, *guest_kallsyms;
 };
 
 /* One hart's flow in one buffer. Members hold for what the session is delivering. */

@@ -55,6 +55,7 @@ bool view_option(struct view_options *options, int c, const char *argument)
 	case VIEW_KALLSYMS: options->session.kallsyms = argument; break;
 	case VIEW_FIRMWARE: options->session.firmware = argument; break;
 	case VIEW_GUEST_VMLINUX: options->session.guest_vmlinux = argument; break;
+	case VIEW_GUEST_KALLSYMS: options->session.guest_kallsyms = argument; break;
 	case VIEW_PARAMS: options->session.params = argument; break;
 	case 'C': options->cpus = argument; break;
 	case VIEW_PID: options->pids = argument; break;

@@ -24,7 +24,7 @@ struct view_options {
 /* Long options of every such command, and their help text. */
 #define VIEW_SHORT_OPTIONS "i:C:c:"
 enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, VIEW_FIRMWARE,
-       VIEW_GUEST_VMLINUX,
+       VIEW_GUEST_VMLINUX, VIEW_GUEST_KALLSYMS,
        VIEW_PARAMS, VIEW_PID, VIEW_TID, VIEW_TIME, VIEW_REFERENCE, VIEW_STRICT, VIEW_FORCE,
        VIEW_NO_DEBUGINFOD, VIEW_MAX_MEMORY, VIEW_SHARE, VIEW_NO_INDEX, VIEW_VERBOSE };
 #define VIEW_LONG_OPTIONS \
@@ -35,6 +35,7 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 	{ "kallsyms", required_argument, NULL, VIEW_KALLSYMS }, \
 	{ "firmware", required_argument, NULL, VIEW_FIRMWARE }, \
 	{ "guestvmlinux", required_argument, NULL, VIEW_GUEST_VMLINUX }, \
+	{ "guestkallsyms", required_argument, NULL, VIEW_GUEST_KALLSYMS }, \
 	{ "params", required_argument, NULL, VIEW_PARAMS }, \
 	{ "cpu", required_argument, NULL, 'C' }, \
 	{ "pid", required_argument, NULL, VIEW_PID }, \
@@ -50,7 +51,8 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 "  -i, --input FILE      recording (perf.data)\n" \
 "      --symfs DIR[:DIR] the recorded machine's files; --no-debuginfod: ask no server\n" \
 "      --vmlinux FILE    kernel code, or --kcore FILE; --kallsyms FILE: its symbols\n" \
-"      --firmware FILE   ELF file of what runs in machine mode; --guestvmlinux FILE: in guests\n" \
+"      --firmware FILE   ELF file of what runs in machine mode; --guestvmlinux FILE: in guests,\n" \
+"                        --guestkallsyms FILE: its symbols\n" \
 "      --params FILE     decoder parameters for a recording without any\n" \
 "  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO (s): " \
 	"only these\n" \

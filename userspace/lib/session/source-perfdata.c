@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "util/array.h"
 #include "state.h"
+#include "symbol/guest.h"
 
 #define READ_AT_LEAST (64u << 10)
 
@@ -83,6 +84,24 @@ static int load_kallsyms(struct rvt_session *session, char **error)
 	return err;
 }
 
+static int load_guest_kallsyms(struct rvt_session *session, char **error)
+{
+	const struct rvt_session_options *options = &session->options;
+	char *text;
+	size_t len;
+	int err;
+
+	if (!options->guest_kallsyms || !options->guest_vmlinux)
+		return 0;
+	err = load_file(options->guest_kallsyms, &text, &len);
+	if (err)
+		return rvt_session_fail(error, err, "%s: %s", options->guest_kallsyms,
+					strerror(-err));
+	err = rvt_symbols_add_guest(session->symbols, options->guest_vmlinux, text, len);
+	free(text);
+	return err;
+}
+
 static int load_symbols(struct rvt_session *session, char **error)
 {
 	const struct rvt_code *vdso = rvt_sideband_vdso(session->sideband);
@@ -92,6 +111,9 @@ static int load_symbols(struct rvt_session *session, char **error)
 		return err;
 	if (vdso)
 		rvt_symbols_add_image(session->symbols, "[vdso]", vdso->bytes, vdso->len);
+	err = load_guest_kallsyms(session, error);
+	if (err)
+		return err;
 	if (session->options.kallsyms)
 		return load_kallsyms(session, error);
 	rvt_symbols_read_kallsyms(session->symbols, unpack_kallsyms, session);

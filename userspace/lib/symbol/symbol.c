@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "image/image.h"
+#include "guest.h"
 #include "table.h"
 
 #define KERNEL "[kernel.kallsyms]"
@@ -152,27 +153,40 @@ static int add_kallsyms_line(struct table *table, const char *line, const char *
 				    RANK_WEAK) : -ENOMEM;
 }
 
-int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size_t len)
+static int add_kallsyms(struct table *table, const char *text, size_t len)
 {
 	const char *end = text + len;
 
-	if (!symbols->kernel)
-		symbols->kernel = new_table(symbols, KERNEL);
-	if (!symbols->kernel)
-		return -ENOMEM;
 	while (text < end) {
 		const char *line_end = memchr(text, '\n', end - text);
 		int err;
 
 		if (!line_end)
 			line_end = end;
-		err = add_kallsyms_line(symbols->kernel, text, line_end);
+		err = add_kallsyms_line(table, text, line_end);
 		if (err)
 			return err;
 		text = line_end + 1;
 	}
-	rvt_table_finish(symbols->kernel);
+	rvt_table_finish(table);
 	return 0;
+}
+
+int rvt_symbols_add_kallsyms(struct rvt_symbols *symbols, const char *text, size_t len)
+{
+	if (!symbols->kernel)
+		symbols->kernel = new_table(symbols, KERNEL);
+	return symbols->kernel ? add_kallsyms(symbols->kernel, text, len) : -ENOMEM;
+}
+
+int rvt_symbols_add_guest(struct rvt_symbols *symbols, const char *path, const char *text,
+			  size_t len)
+{
+	struct table *table = get_table(symbols, path);
+
+	if (!table)
+		return -ENOMEM;
+	return table->n ? 0 : add_kallsyms(table, text, len);
 }
 
 void rvt_symbols_read_kallsyms(struct rvt_symbols *symbols, rvt_kallsyms_reader read, void *ctx)

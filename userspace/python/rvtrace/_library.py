@@ -73,7 +73,8 @@ class session_options(_Sized):
                 ("count", c_bool), ("count_threads", c_bool), ("count_names", c_bool),
                 ("every_time", c_bool), ("clock", c_bool), ("jobs", c_uint),
                 ("slice_bytes", c_uint64), ("code_bytes", c_uint64),
-                ("accesses", c_bool), ("guest_vmlinux", c_char_p)]
+                ("accesses", c_bool), ("guest_vmlinux", c_char_p),
+                ("guest_kallsyms", c_char_p)]
 
 
 RUNS = CFUNCTYPE(c_int, c_void_p, POINTER(hart_flow), POINTER(run), c_size_t)
