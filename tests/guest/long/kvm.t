@@ -81,6 +81,23 @@ view()
 		2>"$dir/view.err"
 }
 
+# modes_of_samples: cpumodes in samples.data (1 host's kernel, 2 user; 4 and 5: a guest's)
+modes_of_samples()
+{
+	python3 - "$dir/samples.data" <<-END
+		import struct, sys
+		data = open(sys.argv[1], "rb").read()
+		at, size = struct.unpack_from("<QQ", data, 40)
+		end, modes = at + size, set()
+		while at < end:
+		    type, misc, size = struct.unpack_from("<IHH", data, at)
+		    if type == 9:
+		        modes.add(misc & 7)
+		    at += size
+		print(*sorted(modes))
+	END
+}
+
 # views WHAT: a guest is a process of its own, whose calls are not the host's.
 views()
 {
@@ -100,6 +117,8 @@ views()
 		"$(view report -s sym -c "[guest/$vmm]" | awk '!/^#/ { print $NF, $2 }')" \
 		"$(view report -s sym -c "[guest/$vmm]" --guestkallsyms "$guest_bin/kallsyms" \
 			--guestvmlinux "$guest_bin/vmm-guest.stripped" | awk '!/^#/ { print $NF, $2 }')"
+	check "$1: samples can be made of it" view inject --itrace=i100ig -o "$dir/samples.data"
+	is "$1: they have perf's modes of host and guest" "1 2 4 5" "$(modes_of_samples)"
 	is "$1: slices of the recording tell the same" \
 		"$(command=perf-rvtrace-small-slices view script --branches --jobs 1 | cksum)" \
 		"$(command=perf-rvtrace-small-slices view script --branches --jobs 3 | cksum)"

@@ -184,7 +184,7 @@ static void make(const struct added *added, struct cpu_samples *cpu,
 
 	if (added->itrace->add_callchain)
 		inject_add_callchain(&additions->chain, cpu->samples[cpu->next].ip, below,
-				     stack, 0, added->itrace->add_callchain);
+				     stack, 0, added->itrace->add_callchain, false);
 	if (added->itrace->add_last_branches)
 		inject_add_branches(&additions->branches, added->branches, hart,
 				    added->itrace->add_last_branches);
@@ -228,7 +228,7 @@ static bool make_from_handler(const struct added *added, struct cpu_samples *cpu
 	additions = begin(cpu, MATCH_TRAP);
 	if (added->itrace->add_callchain)
 		inject_add_callchain(&additions->chain, sample->ip, 0, stack, n + 1,
-				     added->itrace->add_callchain);
+				     added->itrace->add_callchain, false);
 	if (added->itrace->add_last_branches)
 		inject_add_branches_before(&additions->branches, added->branches, hart->cpu,
 					   sample->tid, added->itrace->add_last_branches,

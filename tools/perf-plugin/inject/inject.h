@@ -24,10 +24,10 @@ void inject_add(struct inject_sample *sample, uint64_t word);
 /*
  * At most @max addresses: @ip, @below (0: none) and the return addresses of @stack (NULL: none)
  * without its innermost @skip frames, innermost first, with a marker wherever kernel and user
- * change. Frames that are not known are left out.
+ * change. Frames that are not known are left out. @guest: they are addresses of a guest.
  */
 void inject_add_callchain(struct inject_sample *sample, uint64_t ip, uint64_t below,
-			  struct rvt_callstack *stack, size_t skip, unsigned int max);
+			  struct rvt_callstack *stack, size_t skip, unsigned int max, bool guest);
 /* At most @max branches of the thread on the hart flow's cpu (NULL: none). */
 void inject_add_branches(struct inject_sample *sample, const struct branches *branches,
 			 const struct rvt_hart_flow *hart, size_t max);

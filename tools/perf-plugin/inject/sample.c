@@ -8,32 +8,41 @@ void inject_add(struct inject_sample *sample, uint64_t word)
 		sample->words[sample->n++] = word;
 }
 
+/* Whose the addresses are that follow. */
+static void add_context(struct inject_sample *sample, bool kernel, bool guest)
+{
+	if (guest)
+		inject_add(sample, kernel ? PERF_CONTEXT_GUEST_KERNEL : PERF_CONTEXT_GUEST_USER);
+	else
+		inject_add(sample, kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
+}
+
 /* One address of a call chain; *@kernel: whether the one before is the kernel's. */
-static void add_address(struct inject_sample *sample, uint64_t addr, bool *kernel)
+static void add_address(struct inject_sample *sample, uint64_t addr, bool *kernel, bool guest)
 {
 	if (*kernel && (int64_t)addr >= 0) {
 		*kernel = false;
-		inject_add(sample, PERF_CONTEXT_USER);
+		add_context(sample, false, guest);
 	}
 	inject_add(sample, addr);
 }
 
 void inject_add_callchain(struct inject_sample *sample, uint64_t ip, uint64_t below,
-			  struct rvt_callstack *stack, size_t skip, unsigned int max)
+			  struct rvt_callstack *stack, size_t skip, unsigned int max, bool guest)
 {
 	size_t length_at = sample->n, n = 1 + !!below;
 	bool kernel = (int64_t)ip < 0;
 
 	inject_add(sample, 0);
-	inject_add(sample, kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
+	add_context(sample, kernel, guest);
 	inject_add(sample, ip);
 	if (below)
-		add_address(sample, below, &kernel);
+		add_address(sample, below, &kernel, guest);
 	for (struct rvt_frame *frame; stack && n < max &&
 	     (frame = rvt_callstack_frame(stack, skip)); skip++) {
 		if (frame->cut)
 			continue;
-		add_address(sample, frame->back, &kernel);
+		add_address(sample, frame->back, &kernel, guest);
 		n++;
 	}
 	sample->words[length_at] = sample->n - length_at - 1;

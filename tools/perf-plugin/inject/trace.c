@@ -62,7 +62,8 @@ static int put_sample(struct inject *inject, const struct rvt_hart_flow *hart, u
 	inject_add(&sample, (uint32_t)hart->cpu);
 	inject_add(&sample, period);
 	if (inject->itrace->callchain)
-		inject_add_callchain(&sample, ip, 0, stack, 0, inject->itrace->callchain);
+		inject_add_callchain(&sample, ip, 0, stack, 0, inject->itrace->callchain,
+				     rvt_hart_in_guest(hart));
 	if (inject->itrace->last_branches)
 		inject_add_branches(&sample, inject->branches, hart,
 				    inject->itrace->last_branches);
