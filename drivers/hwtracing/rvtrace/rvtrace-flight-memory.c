@@ -99,13 +99,16 @@ static int rvtrace_flight_note_encoder(struct rvtrace_encoder *enc,
 	return len < 0 ? -E2BIG : 0;
 }
 
-/* The kernel only, where the encoder can tell it from the rest, else everything */
+/*
+ * The kernel only, where the encoder can tell it from the rest, else everything. What reads the
+ * dump has the code of this kernel, and takes all for it: guests are left out.
+ */
 static int rvtrace_flight_choose(struct rvtrace_encoder *enc, struct rvtrace_flight *flight)
 {
 	struct rvtrace_program program;
 	int ret;
 
-	flight->attr = (struct perf_event_attr){ .exclude_user = 1 };
+	flight->attr = (struct perf_event_attr){ .exclude_user = 1, .exclude_guest = 1 };
 	ret = rvtrace_encoder_configure(enc, &flight->attr, &program);
 	if (ret != -EOPNOTSUPP)
 		return ret;
