@@ -599,16 +599,26 @@ static void hold_trap(struct hart_flow *hart, const struct rvt_event *trap)
 	hart->trap_time = hart->base.time;
 }
 
-static int hart_runs(void *ctx, const struct rvt_run *runs, size_t n)
+/* Flow that waits is rare: this stays out of what each delivery passes. */
+static __attribute__((noinline)) int release_before_runs(struct hart_flow *hart,
+							 const struct rvt_run *runs)
 {
-	struct hart_flow *hart = ctx;
-	const struct rvt_session_sink *sink = hart->session->sink;
 	int err = release_trap(hart);
 
 	if (hart->start_held && !hart->start.pc)
 		hart->start.pc = rvt_run_insn_address(runs, 0);
-	if (!err)
-		err = release_start(hart);
+	return err ? err : release_start(hart);
+}
+
+static int hart_runs(void *ctx, const struct rvt_run *runs, size_t n)
+{
+	struct hart_flow *hart = ctx;
+	const struct rvt_session_sink *sink = hart->session->sink;
+	int err = 0;
+
+	hart->no_code = false;
+	if (hart->trap_held || hart->start_held)
+		err = release_before_runs(hart, runs);
 	/* a slice may begin without a START */
 	hart->running = true;
 	look_at_slice(hart);
@@ -703,18 +713,27 @@ static bool ends_holding(const struct hart_flow *hart, const struct rvt_event *e
 	return !hart->no_code && event->type != RVT_EVENT_TIME && event->type != RVT_EVENT_CONTEXT;
 }
 
+static __attribute__((noinline)) int release_before_event(struct hart_flow *hart,
+							  const struct rvt_event *event)
+{
+	int err = 0;
+
+	if (hart->trap_held && event->type != RVT_EVENT_TIME && !is_crossing(hart, event))
+		err = release_trap(hart);
+	if (err || !ends_holding(hart, event))
+		return err;
+	if (!hart->start.pc)
+		hart->start.pc = event->pc;
+	return release_start(hart);
+}
+
 static int hart_event(void *ctx, const struct rvt_event *event)
 {
 	struct hart_flow *hart = ctx;
 	int err = 0;
 
-	if (hart->trap_held && event->type != RVT_EVENT_TIME && !is_crossing(hart, event))
-		err = release_trap(hart);
-	if (!err && ends_holding(hart, event)) {
-		if (!hart->start.pc)
-			hart->start.pc = event->pc;
-		err = release_start(hart);
-	}
+	if (hart->trap_held || hart->start_held)
+		err = release_before_event(hart, event);
 	if (err)
 		return err;
 	look_at_slice(hart);
