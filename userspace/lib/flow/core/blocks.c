@@ -16,7 +16,7 @@
 
 #define SMALL_PAGE 4096ul
 #define HUGE_PAGE (2ul << 20)
-/* Longer straight lines are cut, so that entering them anywhere stays cheap. */
+/* Longer straight lines are cut, so that it stays cheap to enter them anywhere. */
 #define MAX_BLOCK_INSNS 128
 /* The first arena of a cache, and all others. */
 #define FIRST_ARENA_BYTES (256ul << 10)
@@ -52,7 +52,7 @@ int rvt_code_insn(struct rvt_space *space, const struct rvt_code_config *config,
 	ret = rvt_insn_classify(bytes, avail, config->isa, config->hook, config->hook_ctx, insn);
 	if (ret != -EAGAIN)
 		return ret;
-	/* It goes on in another mapping. */
+	/* The instruction goes on in another mapping. */
 	for (avail = 0; avail < sizeof(copy); avail++) {
 		if (!rvt_space_find(space, rvt_code_addr(config, pc + avail), &bytes))
 			break;
@@ -228,7 +228,7 @@ static void table_destroy(void *p)
 {
 	struct rvt_block_table *table = p;
 
-	/* Large tables of pointers are mostly untouched: reading them would make them real. */
+	/* Most of a large table was never touched: reading it would allocate its pages. */
 	munmap(table->pages, table->n_pages * sizeof(table->pages[0]));
 	free(table);
 }
@@ -305,7 +305,7 @@ void rvt_block_keep_insn(struct rvt_kept_insn *to, const struct rvt_code_block *
 	}
 }
 
-/* Many pages are made at once: they are huge ones, but for a program of few blocks. */
+/* Allocates many pages at once: huge ones, unless the program has few blocks. */
 static struct arena *add_arena(struct rvt_block_cache *cache)
 {
 	size_t size = cache->arena ? ARENA_BYTES : FIRST_ARENA_BYTES;
@@ -322,7 +322,7 @@ static struct arena *add_arena(struct rvt_block_cache *cache)
 	return cache->arena = arena;
 }
 
-/* Zeroed memory that lives as long as the cache. Called with the image's lock held. */
+/* Allocates zeroed memory that lives as long as the cache. The caller holds the image's lock. */
 static void *cache_alloc(struct rvt_block_cache *cache, size_t size)
 {
 	struct arena *arena = cache->arena;
@@ -338,7 +338,7 @@ static void *cache_alloc(struct rvt_block_cache *cache, size_t size)
 	return p;
 }
 
-/* Entries. */
+/* in entries */
 #define LARGE_TABLE 256	/* small ones take little memory: there is one for each hart */
 
 void *rvt_table_map(size_t size)
@@ -384,9 +384,7 @@ static bool is_there(const uint64_t *pagemap, size_t page)
 	return pagemap[page] & PAGEMAP_THERE;
 }
 
-/*
- * All of the first huge page is there when it is one already. Looking at a whole table takes long.
- */
+/* Returns whether the table begins with a huge page. To look at all of it would take long. */
 static bool begins_huge(const void *table, size_t size)
 {
 	const size_t first = size < HUGE_PAGE ? size : HUGE_PAGE;
@@ -400,12 +398,13 @@ static bool begins_huge(const void *table, size_t size)
 }
 
 /*
- * Huge pages go only where nothing is yet: what is there moves elsewhere and is copied back. The
- * table stays mapped all the time, and if it cannot move it is as it was.
+ * Makes huge pages of the table. They go only where nothing is yet, so what is there moves
+ * elsewhere and is copied back. The table stays mapped all the time; if it cannot move it is as it
+ * was.
  */
 static void move_to_huge(uint8_t *table, size_t size, const uint64_t *pagemap)
 {
-	/* At a border, page tables move as well; where some stay there cannot be huge pages. */
+	/* At such a border page tables move along. Where some stay there can be no huge pages. */
 	uint8_t *old = rvt_table_map(size);
 
 	if (!old)
@@ -453,7 +452,7 @@ static struct rvt_block_table *table_create(const struct rvt_block_table *key)
 	return table;
 }
 
-/* Called with the image's lock held. */
+/* The caller holds the image's lock. */
 static struct rvt_block_cache *cache_get(struct rvt_image *image)
 {
 	if (!image->blocks) {

@@ -6,7 +6,7 @@
 #include "flow/core/blocks.h"
 #include "flow/core/body.h"
 
-/* Room for @n words that stand for @runs runs in @half. NULL: there is none. */
+/* Returns room for @n words, which stand for @runs runs in @half. NULL: there is none. */
 static uint32_t *add_words(struct rvt_body *body, unsigned int n, unsigned int runs,
 			   unsigned int half)
 {

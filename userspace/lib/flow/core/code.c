@@ -9,7 +9,7 @@
 #include "flow/core/state.h"
 #include "insn/insn.h"
 
-/* What a space has at an address is known until its generation changes. */
+/* An instruction of a space. It is valid until the generation of the space changes. */
 struct single {
 	const struct rvt_space *space;
 	uint64_t generation, pc;

@@ -8,7 +8,7 @@
 /* More mappings than this are not compared. */
 #define SAME_MAPPINGS 512
 
-/* What @space means is known from the space of another flow: the same mappings. NULL: it is not. */
+/* Returns the id that another flow's space with the same mappings has. NULL: there is none. */
 static struct rvt_mapping_id *inherited_mapping_id(struct rvt_flow *flow,
 						   const struct rvt_space *space)
 {
@@ -23,8 +23,8 @@ static struct rvt_mapping_id *inherited_mapping_id(struct rvt_flow *flow,
 }
 
 /*
- * All numbers of mapping epochs have been used: what was learned in an old one must not be found in
- * a new.
+ * Begins mapping epochs anew, as all numbers are used. Nothing that was learned in an old epoch may
+ * be found in a new one.
  */
 static void restart_mapping_epochs(struct rvt_flow *flow)
 {
@@ -35,7 +35,7 @@ static void restart_mapping_epochs(struct rvt_flow *flow)
 	flow->n_mapping_epochs = 1;
 }
 
-/* What @space means at @generation. Coming back to it, blocks are still known. */
+/* Returns the entry for @space at @generation. When the flow comes back to it, blocks are known. */
 static struct rvt_mapping_id *mapping_id_of(struct rvt_flow *flow, const struct rvt_space *space,
 					    uint64_t generation)
 {
@@ -53,7 +53,7 @@ static struct rvt_mapping_id *mapping_id_of(struct rvt_flow *flow, const struct 
 			m = end;
 	}
 	if (m == end) {
-		/* The kernel's stays. */
+		/* The kernel's entry stays. */
 		do
 			m = &flow->mapping_ids[flow->n_mapping_ids++ % RVT_FLOW_MAPPING_IDS];
 		while (m->id && m->id == flow->base.mapping_id[1]);
@@ -67,7 +67,7 @@ static struct rvt_mapping_id *mapping_id_of(struct rvt_flow *flow, const struct 
 	return m;
 }
 
-/* Whether all that is in the upper half of @space is its parent's, and nothing reaches into it. */
+/* Returns whether all of the upper half of @space is its parent's, and nothing reaches into it. */
 static bool has_parents_half(const struct rvt_space *space)
 {
 	const uint64_t border = 1ull << 63;
@@ -76,10 +76,10 @@ static bool has_parents_half(const struct rvt_space *space)
 	       !rvt_space_overlaps(space->parent, border - 1, 1);
 }
 
-/* For each half one id, and one that is passed over with the kernel's entry. */
+/* One id for each half, and one that is skipped with the kernel's entry. */
 #define MOST_NEW_IDS 4
 
-/* No memo is found any more, nor kept that is being recorded; what they have counted stays. */
+/* Makes all memos invalid, that being recorded, too. What they have counted stays. */
 static void invalidate(struct rvt_memos *memos)
 {
 	for (uint32_t i = 1; i <= memos->n_memos; i++)
@@ -90,7 +90,7 @@ static void invalidate(struct rvt_memos *memos)
 	memset(memos->tags, 0, sizeof(memos->tags));
 }
 
-/* All ids have been used: no memo that was made over old mappings may be found for new ones. */
+/* Begins ids anew, as all are used. No memo of old mappings may be found for new ones. */
 static void restart_mapping_ids(struct rvt_flow *flow)
 {
 	if (flow->base.memos)
@@ -99,7 +99,7 @@ static void restart_mapping_ids(struct rvt_flow *flow)
 	flow->n_mapping_ids = 0;
 }
 
-/* Those of the present space, for both halves. */
+/* Finds the ids of both halves of the present space. */
 void rvt_flow_find_mapping_ids(struct rvt_flow *flow)
 {
 	const struct rvt_space *space = flow->space;

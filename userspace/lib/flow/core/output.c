@@ -12,7 +12,7 @@ int rvt_flow_deliver(struct rvt_flow *flow)
 	flow->n_runs = 0;
 	if (!flow->result && n && flow->delivers)
 		flow->result = flow->sink.runs(flow->sink.ctx, flow->runs, n);
-	/* In the middle of a walk: the block at hand is finished, the next is looked up anew. */
+	/* A walk is going on: it finishes its block, and looks up the next one anew. */
 	if (rvt_flow_mapping_changed(flow))
 		flow->mapping = NULL;
 	return flow->result;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "flow/core/state.h"
 
-/* Other entries are at the bottom, or there is another log. */
+/* Sets the ceiling anew, when other entries are at the bottom, or the log is another one. */
 static void set_ceiling(struct rvt_return_stack *stack)
 {
 	const bool careful = stack->log || stack->recursions ||
@@ -45,7 +45,7 @@ static void log_pop(struct rvt_stack_delta *log, uint64_t pc)
 		log->pcs[log->n_pops++] = pc;
 }
 
-/* Calls that return at once: only the height counts. */
+/* Logs calls that return at once: only their height counts. */
 static void log_nest(struct rvt_stack_delta *log, unsigned int nesting)
 {
 	log_height(log, (int)nesting + log->n_pushes - log->n_pops);
@@ -125,7 +125,7 @@ static void log_delta(struct rvt_stack_delta *log, const struct rvt_kept_delta *
 		log_push(log, delta->pcs[i]);
 }
 
-/* The @n oldest entries go. */
+/* Drops the @n oldest entries. */
 static void drop(struct rvt_return_stack *stack, unsigned int n)
 {
 	uint64_t *first = stack->pcs + RVT_DELTA_PCS;
@@ -145,7 +145,7 @@ static void drop(struct rvt_return_stack *stack, unsigned int n)
 	set_ceiling(stack);
 }
 
-/* How many entries must go when there are @more for some time. */
+/* Returns how many entries must go when @more come for some time. */
 static unsigned int excess(const struct rvt_return_stack *stack, unsigned int more)
 {
 	const unsigned int high = rvt_returns_used(stack) + more;
@@ -185,7 +185,7 @@ rvt_returns_apply_rest(struct rvt_return_stack *stack, const struct rvt_kept_del
 	return true;
 }
 
-/* Those of the entry on top. */
+/* Returns the count of recursions of the entry on top. */
 static uint32_t *recursions(struct rvt_return_stack *stack)
 {
 	return stack->recursions + (stack->top - 1 - stack->pcs);
@@ -259,7 +259,7 @@ void rvt_returns_free(struct rvt_return_stack *stack)
 	*stack = (struct rvt_return_stack){};
 }
 
-/* Twice as many as there can be, so that they seldom move. False: no memory. */
+/* Allocates room for twice as many entries as there can be, so that they seldom move. */
 static bool make_stack(struct rvt_return_stack *stack, unsigned int depth,
 		       unsigned int recursion_max)
 {

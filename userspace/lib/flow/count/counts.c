@@ -66,7 +66,7 @@ static size_t mix(uint64_t a, uint64_t b)
 	return x >> 24;
 }
 
-/* The slot of the count of @key, or the free one where it would be. */
+/* Returns the slot of the count of @key, or the free one where it would be. */
 static size_t find_slot(const struct rvt_count_table *t, const struct rvt_count *key)
 {
 	size_t i = mix(key->a, key->b) & (t->size - 1);
@@ -81,7 +81,7 @@ static size_t find_slot(const struct rvt_count_table *t, const struct rvt_count 
 	return i;
 }
 
-/* Room for another count. False when out of memory. */
+/* Makes room for another count. Returns false when out of memory. */
 static bool grow(struct rvt_count_table *t)
 {
 	struct rvt_count_table new = { .n = t->n, .size = t->size ? 2 * t->size : FIRST_SIZE };
@@ -105,7 +105,7 @@ static bool grow(struct rvt_count_table *t)
 	return true;
 }
 
-/* False when out of memory. */
+/* Returns false when out of memory. */
 static bool add(struct rvt_count_table *t, const struct rvt_count *key, int64_t times)
 {
 	size_t slot;
@@ -123,7 +123,7 @@ static bool add(struct rvt_count_table *t, const struct rvt_count *key, int64_t 
 	return true;
 }
 
-/* Forgets all that was counted, in as much time as there was. */
+/* Forgets all counts, in time by their number. */
 static void table_clear(struct rvt_count_table *t)
 {
 	for (size_t i = 0; i < t->n; i++)
@@ -131,7 +131,7 @@ static void table_clear(struct rvt_count_table *t)
 	t->n = 0;
 }
 
-/* The counts of @block; NULL: it has none of its own. */
+/* Returns the counts of @block; NULL: it has none of its own. */
 static inline struct rvt_block_count *count_of(struct rvt_counts *counts,
 					       const struct rvt_code_block *block)
 {
@@ -146,7 +146,7 @@ static inline struct rvt_block_count *count_of(struct rvt_counts *counts,
 		blocks->counted[blocks->n_counted++] = block->number;
 		rvt_table_grows(blocks, sizeof(*blocks), blocks->n_counted);
 	}
-	/* Another one has that number, in another image. */
+	/* A block of another image may have that number. */
 	return count->block == block ? count : NULL;
 }
 
@@ -190,7 +190,7 @@ void rvt_counts_runs(struct rvt_counts *counts)
 	counts->n_run_log = 0;
 }
 
-/* Address of instruction @insn of @block; of what lies behind the last, too. */
+/* Returns the address of instruction @insn of @block, or behind the last one. */
 static uint64_t address(const struct rvt_code_block *block, uint32_t insn)
 {
 	uint64_t pc = block->pub.pc;
@@ -202,7 +202,7 @@ static uint64_t address(const struct rvt_code_block *block, uint32_t insn)
 	return pc;
 }
 
-/* What is in the log goes to its table, of which first all that is needed is fetched. */
+/* Moves the log into its table. All slots that this needs are prefetched first. */
 static void add_edges(struct rvt_counts *counts)
 {
 	const struct rvt_count *log = counts->edge_log, *end = log + counts->n_edge_log;
@@ -231,13 +231,13 @@ static void add_edge(struct rvt_counts *counts, const struct rvt_code_block *blo
 		add_edges(counts);
 }
 
-/* What was driven out of .jumps goes to .edges. */
+/* Moves what was driven out of .jumps to .edges. */
 static void add_driven_out(struct rvt_counts *counts)
 {
 	for (uint32_t i = 0; i < counts->n_out_log; i++) {
 		const struct rvt_jump_count *jump = &counts->out_log[i];
 
-		/* What just goes on is no edge: looked up here, not for each time. */
+		/* Code that just goes on is no edge. That is looked up here, not each time. */
 		if (jump->times && jump->to != jump->block->pub.pc + jump->block->pub.bytes)
 			add_edge(counts, jump->block, jump->block->pub.insns - 1, jump->to,
 				 jump->times);
@@ -247,7 +247,7 @@ static void add_driven_out(struct rvt_counts *counts)
 
 static void drive_out(struct rvt_counts *counts, const struct rvt_jump_count *jump)
 {
-	/* It is in no cache, and there is time. */
+	/* The block is in no cache, and there is time to fetch it. */
 	rvt_block_fetch(jump->block);
 	counts->out_log[counts->n_out_log++] = *jump;
 	if (counts->n_out_log == RVT_OUT_LOG)
@@ -288,7 +288,7 @@ static void add_jump(struct rvt_counts *counts, const struct rvt_jump_count *new
 	jump->times += new->times;
 }
 
-/* Where @jump is or goes, which is fetched. */
+/* Returns the slot where @jump is or goes, and prefetches it. */
 static inline uint16_t fetch_slot(struct rvt_counts *counts, const struct rvt_jump_count *jump)
 {
 	const size_t slot = jump_slot(jump);
@@ -332,7 +332,7 @@ void rvt_counts_jumps(struct rvt_counts *counts)
 	counts->n_jump_log = 0;
 }
 
-/* Whether the edge from the end of @block @to is that of a direct jump or branch. */
+/* Returns whether the edge from the end of @block to @to is that of a direct jump or branch. */
 static bool is_taken(const struct rvt_code_block *block, uint64_t to)
 {
 	return to == block->pub.target && block->end >= RVT_END_BRANCH &&
@@ -385,7 +385,7 @@ void rvt_counts_arrive(struct rvt_counts *counts, uint64_t pc)
 	rvt_counts_edge(counts, counts->last, counts->last_insn, pc, 1);
 }
 
-/* All of @block was executed, and @to is what followed. */
+/* Counts @block, all of which was executed, and the edge to @to. */
 static void add_whole(struct rvt_counts *counts, const struct rvt_code_block *block, uint64_t to,
 		      int64_t times)
 {
@@ -409,7 +409,7 @@ void rvt_counts_path(struct rvt_counts *counts, const struct rvt_run *runs, unsi
 	}
 }
 
-/* One run of a walk, at @pc. */
+/* Counts one run of a walk, at @pc. */
 void rvt_flow_count_run(struct rvt_flow *flow, const struct rvt_code_block *block, uint32_t first,
 			uint32_t count)
 {

@@ -11,7 +11,7 @@ enum kind { MEMO, SEGMENT };
 _Static_assert(RVT_MEMO_ENTRIES <= 1 << 20 && RVT_SEGMENTS <= 1 << 20,
 	       "numbers fit a note");
 
-/* False: no room, and nothing is noted. */
+/* Returns false, and notes nothing, if there is no room. */
 static bool note(struct rvt_deferred *deferred, enum kind kind, uint32_t number, uint64_t times)
 {
 	const size_t before = deferred->n;
@@ -37,8 +37,8 @@ static bool is_in(unsigned int halves, uint64_t pc)
 }
 
 /*
- * Each notes what is in @halves; what is not stays in its list. They return false when there is no
- * room for more.
+ * Each notes the counts in @halves, and leaves others in their list. They return false when there
+ * is no room for more.
  */
 
 static bool note_memos(struct rvt_deferred *deferred, struct rvt_memos *memos, unsigned int halves)
@@ -56,7 +56,7 @@ static bool note_memos(struct rvt_deferred *deferred, struct rvt_memos *memos, u
 			memos->counted[left++] = number;
 			continue;
 		}
-		/* One that took another's entry is in the list twice. */
+		/* A memo that took another's entry is in the list twice. */
 		if (s->times)
 			s->flags |= RVT_MEMO_DEFERRED;
 		s->times = 0;
@@ -120,7 +120,7 @@ static void count_again(struct rvt_flow *flow, const struct rvt_deferred_note *n
 	s->times += note->times;
 }
 
-/* Nothing is noted any more: what was may make room for others. */
+/* Forgets all notes. What they held may make room for others. */
 static void clear(struct rvt_flow *flow)
 {
 	struct rvt_deferred *deferred = &flow->deferred;

@@ -22,7 +22,7 @@ void rvt_count_segment(struct rvt_flow *flow, struct rvt_segment *seg, uint64_t 
 	if (!seg->times)
 		segments->counted[segments->n_counted++] = rvt_segment_number(segments, seg);
 	times += seg->times;
-	/* It stays in the list. */
+	/* The segment stays in the list. */
 	if (times > RVT_SEGMENT_TIMES) {
 		count_path(flow, seg, times - 1);
 		times = 1;
@@ -31,8 +31,9 @@ void rvt_count_segment(struct rvt_flow *flow, struct rvt_segment *seg, uint64_t 
 }
 
 /*
- * Counts that @to follows an item. What a segment leads to by itself is counted with it. But an
- * order may have ended there, and the trace then have said that the flow is elsewhere.
+ * Counts the edge from an item to @to. An edge to what a segment leads to by itself is counted with
+ * the segment. But an order may have ended there, and the trace may then have said that the flow is
+ * elsewhere.
  */
 static void expand_edge(struct rvt_flow *flow, const struct rvt_body_item *last, uint64_t to,
 			uint64_t times)
@@ -149,19 +150,19 @@ void rvt_count_memo(struct rvt_flow *flow, struct rvt_memo *s)
 }
 
 /*
- * They lie all over their tables: first the memo is fetched, then, when that is there, its path,
- * and then what that leads through. What only fetches must be inlined: else it has no effect for
- * the compiler.
+ * Memos, their paths and what these lead through lie all over their tables. So each is prefetched
+ * when the one before has come. Functions that only prefetch must be inlined: the compiler takes
+ * others for functions without effect.
  */
 #define AHEAD 8
 
-/* What is counted @ahead of @i; NULL: nothing. */
+/* Returns the memo that is @ahead of @i in the list; NULL: none. */
 static struct rvt_memo *counted_ahead(struct rvt_memos *memos, uint32_t i, uint32_t ahead)
 {
 	return i + ahead < memos->n_counted ? &memos->memos[memos->counted[i + ahead]] : NULL;
 }
 
-/* What the body of @path leads through: segments, and the blocks of runs. */
+/* Prefetches what the body of @path leads through: segments, and the blocks of runs. */
 static inline __attribute__((always_inline)) void
 fetch_body(struct rvt_flow *flow, struct rvt_memo_path *path)
 {

@@ -44,7 +44,7 @@ static int tell_block(const struct rvt_block_count *c, const struct rvt_count_si
 	return ret;
 }
 
-/* Tells and forgets. */
+/* Tells all counts and forgets them. */
 static int tell_blocks(struct rvt_block_counts *blocks, const struct rvt_count_sink *sink)
 {
 	int ret = 0;
@@ -96,7 +96,7 @@ int rvt_flow_counts(struct rvt_flow *flow, const struct rvt_count_sink *given)
 	if (!c || sized_copy(&own, sizeof(own), given))
 		return -EINVAL;
 	rvt_count_expand(flow);
-	/* Whether the last path went where it leads to is not known yet. */
+	/* It is not known yet whether the last path went where it leads to. */
 	if (c->has_last && c->ahead)
 		rvt_counts_edge(c, c->last, c->last_insn, c->ahead_pc, -1);
 	c->ahead = false;

@@ -4,14 +4,14 @@
  */
 #include "flow/memo/effects.h"
 
-/* What the branches of a body do, one after the other. */
+/* The branches of a body, one after the other, as their effects are found. */
 struct finder {
 	const struct rvt_predictions *predictions;
 	struct rvt_memo_effects *effects;
 	unsigned int n_known;		/* outcomes left that were */
 };
 
-/* That of entry @number. NULL: there is no room. */
+/* Returns the effect on entry @number. NULL: there is no room. */
 static uint32_t *effect_on(struct rvt_memo_effects *effects, uint32_t number)
 {
 	for (unsigned int i = 0; i < effects->n; i++)
@@ -24,7 +24,10 @@ static uint32_t *effect_on(struct rvt_memo_effects *effects, uint32_t number)
 	return &effects->entries[effects->n++];
 }
 
-/* It only holds where the entry predicts @taken then. False: nowhere. */
+/*
+ * The entry must predict @taken here: leaves those of its values from which it does. Returns false
+ * if none is left.
+ */
 static bool demand(struct rvt_memo_effects *effects, uint32_t *effect, bool taken)
 {
 	effects->conditional = true;
@@ -62,7 +65,7 @@ static bool add_segment(struct finder *f, struct rvt_segments *segments,
 	return true;
 }
 
-/* @run led to @next. */
+/* Adds @run, which led to @next. */
 static bool add_run(struct finder *f, const struct rvt_run *run, uint64_t next)
 {
 	const struct rvt_code_block *block = rvt_block_of(run);
@@ -70,7 +73,7 @@ static bool add_run(struct finder *f, const struct rvt_run *run, uint64_t next)
 
 	if (block->end != RVT_END_BRANCH || run->first + run->count != block->insns)
 		return true;
-	/* It goes there either way. */
+	/* The branch leads there whether taken or not. */
 	if (block->pub.target == block->end_pc)
 		return false;
 	return add_branch(f, pc >> f->predictions->shift & f->predictions->mask,

@@ -19,7 +19,7 @@ void rvt_memos_destroy(struct rvt_memos *memos)
 
 void rvt_memos_forget(struct rvt_memos *memos)
 {
-	/* These as well: like() may take a way that is free for one that is not. */
+	/* These are cleared, too, as like() may take a free way for one that is not. */
 	memset(memos->numbers, 0, sizeof(memos->numbers));
 	memset(memos->tags, 0, sizeof(memos->tags));
 	memset(memos->predictor, 0, sizeof(memos->predictor));

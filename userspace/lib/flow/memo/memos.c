@@ -11,7 +11,7 @@
 
 #define DELTA_UNITS(bytes) (((bytes) + 15) / 16)
 #define WORD_UNITS(words) (((words) + 3) / 4)
-/* Of a path with what lies behind it, in 16 bytes. */
+/* a path with what lies behind it, in units of 16 bytes */
 #define MAX_PATH (1 + DELTA_UNITS(sizeof(struct rvt_stack_delta)) + \
 		  WORD_UNITS(RVT_BODY_WORDS + 1 + RVT_MEMO_EFFECTS))
 
@@ -26,12 +26,12 @@ bool rvt_memos_enter(struct rvt_flow *flow, struct rvt_memo_cursor *at)
 	at->mapping_id = rvt_flow_mapping_id(flow, at->pc);
 	memos->mapping_epoch = flow->mapping_epochs[0];
 	memos->sums = (struct rvt_memo_sums){ .left = RVT_MEMO_SUMS };
-	/* From memo to memo edges are counted with the memos; not so from what was before. */
+	/* Edges between memos are counted with them. The one from what was before is not. */
 	memos->from_pc = at->pc;
 	return true;
 }
 
-/* Of the byte that begins at bit @shift. */
+/* Returns the sum in the byte that begins at bit @shift. */
 static uint64_t sum_at(const struct rvt_memo_sums *sums, unsigned int shift)
 {
 	return rvt_memo_sums_of(sums, shift / 8);
@@ -51,7 +51,7 @@ void rvt_memos_add_up(struct rvt_flow *flow)
 	*sums = (struct rvt_memo_sums){ .left = RVT_MEMO_SUMS, .last = sums->last };
 }
 
-/* Where the transient memo ends: where the last of its segments does. */
+/* Returns the end of the transient memo, which is that of its last segment. */
 static struct rvt_memo_path end_of_transient(const struct rvt_memos *memos)
 {
 	return (struct rvt_memo_path){
@@ -113,7 +113,7 @@ static uint8_t tag_of(uint64_t hash)
 	return tag ? tag : 1;
 }
 
-/* Bit 7 of each byte of @tags that is @tag; maybe of others, too. */
+/* Returns bit 7 of each byte of @tags that is @tag, and perhaps that of others. */
 static uint64_t like(const uint8_t *tags, uint8_t tag)
 {
 	uint64_t word;
@@ -146,13 +146,13 @@ struct rvt_memo *rvt_memos_look_up(struct rvt_memos *memos, const struct rvt_mem
 	return look_up(memos, key, hash, 0);
 }
 
-/* The same of a key that was not predicted. */
+/* Looks up a key that was not predicted. */
 static struct rvt_memo *look_up_missed(struct rvt_flow *flow, const struct rvt_memo_key *key,
 				       uint64_t hash)
 {
 	struct rvt_memos *memos = flow->base.memos;
 
-	/* If there is none the flow goes on by itself: that needs these. */
+	/* If there is no memo the flow goes on by itself, and needs these. */
 	__builtin_prefetch(memos->numbers[rvt_memo_set(hash)]);
 	__builtin_prefetch(rvt_admission_slot(memos, hash));
 	__builtin_prefetch(rvt_flow_target(flow, key->pc));
@@ -162,8 +162,8 @@ static struct rvt_memo *look_up_missed(struct rvt_flow *flow, const struct rvt_m
 }
 
 /*
- * Another memo than @first is for what is on the return stack where @first has its returns, and for
- * what is predicted where @first demands something.
+ * Returns the hash that an alternative to @first has: of the addresses on the return stack where
+ * @first pops, and of the predictions where @first demands some.
  */
 static __attribute__((noinline)) uint32_t stack_hash_beside(struct rvt_flow *flow,
 							    const struct rvt_memo *first)
@@ -186,7 +186,7 @@ static __attribute__((noinline)) uint32_t stack_hash_beside(struct rvt_flow *flo
 	return n ? x >> 52 | 1 : 0;
 }
 
-/* Of memos->key: one for what is on the return stack where @tried has its returns. */
+/* Takes the memo of memos->key for the addresses on the return stack where @tried pops. */
 static struct rvt_memo *take_beside(struct rvt_flow *flow, const struct rvt_memo *tried,
 				    uint64_t hash)
 {
@@ -251,7 +251,7 @@ struct rvt_memo *rvt_memos_take_missed(struct rvt_flow *flow, const struct rvt_m
 	return train_predictor(flow->base.memos, find(flow, key, hash), hash, slot);
 }
 
-/* That of the memo that is to be made of @key here. */
+/* Returns the hash of the memo that is to be made of @key here. */
 static uint32_t stack_hash_of(struct rvt_flow *flow, const struct rvt_memo_key *key)
 {
 	const struct rvt_memo *s = look_up(flow->base.memos, key, rvt_memo_hash(key), 0);
@@ -275,7 +275,7 @@ bool rvt_memos_have_room(const struct rvt_memos *memos)
 	return RVT_MEMO_PATH_BYTES / 16 - memos->n_path >= MAX_PATH;
 }
 
-/* True if it comes for the second time, or may. */
+/* Returns whether the key comes for the second time, or may do so. */
 static bool is_known(struct rvt_memos *memos, const struct rvt_memo_key *key, uint32_t stack_hash)
 {
 	uint64_t hash = rvt_memo_hash(key) + stack_hash * 0x9e3779b97f4a7c15ull;
@@ -292,7 +292,7 @@ void rvt_memos_record_missed(struct rvt_flow *flow)
 {
 	struct rvt_memos *memos = flow->base.memos;
 
-	/* What is forgotten then takes the key with it: the next time. */
+	/* Making room would forget this key, too: the memo is made the next time. */
 	if (!rvt_memos_have_room(memos)) {
 		reset(flow);
 		return;
@@ -317,7 +317,7 @@ bool rvt_memo_pack(const struct rvt_flow_stats *stats, uint64_t *sums)
 	*sums = stats->insns << RVT_MEMO_INSNS | stats->halfwords << RVT_MEMO_HALFWORDS |
 		stats->branches << RVT_MEMO_BRANCHES | stats->taken << RVT_MEMO_TAKEN |
 		stats->indirect << RVT_MEMO_INDIRECT;
-	/* No more can be taken than there are. */
+	/* No more are taken than there are. */
 	return stats->insns <= UINT16_MAX && stats->halfwords <= UINT16_MAX &&
 	       stats->branches <= RVT_MEMO_OUTCOMES && stats->indirect <= UINT8_MAX;
 }
@@ -331,7 +331,7 @@ static void unpack(const struct rvt_memo *s, struct rvt_flow_stats *sum)
 	sum->indirect += s->sums >> RVT_MEMO_INDIRECT & UINT8_MAX;
 }
 
-/* What was recorded, as far as applying needs it. False: more than fits. */
+/* Fills @s with what applying it needs of what was recorded. Returns false if that is too much. */
 static bool fill(const struct rvt_flow *flow, struct rvt_memo *s)
 {
 	const struct rvt_flow_stats *now = &flow->stats, *before = &flow->base.memos->before;
@@ -355,7 +355,7 @@ static bool fill(const struct rvt_flow *flow, struct rvt_memo *s)
 	return fits;
 }
 
-/* What a memo cannot hold. */
+/* Returns whether more was recorded than a memo holds. */
 static bool is_more(struct rvt_flow *flow)
 {
 	const struct rvt_memos *memos = flow->base.memos;
@@ -369,7 +369,7 @@ static bool is_more(struct rvt_flow *flow)
 	       flow->stats.traps != memos->before.traps || flow->stats.gaps != memos->before.gaps;
 }
 
-/* Memo @s cannot be found any more. */
+/* Takes memo @s out of the index. */
 static void unlink_memo(struct rvt_memos *memos, const struct rvt_memo *s)
 {
 	const unsigned int set = set_of(rvt_memo_hash(&s->key), s->stack_hash);
@@ -380,7 +380,7 @@ static void unlink_memo(struct rvt_memos *memos, const struct rvt_memo *s)
 			memos->tags[set][i] = memos->numbers[set][i] = 0;
 }
 
-/* Where there is no way free it is the turn of each to go. */
+/* Puts @s into the index. Where no way is free, ways are evicted in turn. */
 static void link_memo(struct rvt_memos *memos, const struct rvt_memo *s, uint64_t hash,
 		      uint32_t stack_hash)
 {
@@ -402,8 +402,8 @@ static void expand(struct rvt_flow *flow, struct rvt_memo *s)
 }
 
 /*
- * A memo that goes for another. What was counted since the hand came here the last time stays once
- * more. NULL: all of them must stay.
+ * Evicts a memo for another one. The clock hand passes over those that were counted since it came
+ * by the last time. Returns NULL if all must stay.
  */
 static struct rvt_memo *take_used(struct rvt_flow *flow)
 {
@@ -427,8 +427,8 @@ static struct rvt_memo *take_used(struct rvt_flow *flow)
 }
 
 /*
- * The memo of @key and @stack_hash: its last version, a free one, or one that goes for it. NULL:
- * there is none.
+ * Returns an entry for the memo of @key and @stack_hash: that of its last version, a free one, or
+ * an evicted one. NULL: there is none.
  */
 static struct rvt_memo *make_room(struct rvt_flow *flow, const struct rvt_memo_key *key,
 				  uint32_t stack_hash)
@@ -455,8 +455,8 @@ static struct rvt_memo *make_room(struct rvt_flow *flow, const struct rvt_memo_k
 }
 
 /*
- * A path for @filled, with @room behind it in 16 bytes: that of @old, whose entry it takes, if
- * there is room in it.
+ * Returns a path for @filled, with @room units of 16 bytes behind it: that of @old, whose entry it
+ * takes over, if there is room in it.
  */
 static struct rvt_memo_path *take_path(struct rvt_memos *memos, const struct rvt_memo *old,
 				       struct rvt_memo *filled, size_t room)
@@ -486,8 +486,8 @@ static void keep_delta(struct rvt_memos *memos, const struct rvt_memo *s,
 }
 
 /*
- * A memo of what flow->body, memos->returns and @filled say, which ends as @end says. NULL: there
- * is no room for it.
+ * Makes a memo of flow->body, memos->returns and @filled, which ends as @end says. Returns NULL if
+ * there is no room for it.
  */
 static struct rvt_memo *keep(struct rvt_flow *flow, struct rvt_memo *filled,
 			     const struct rvt_memo_path *end, uint16_t own)
@@ -551,7 +551,7 @@ void rvt_memos_keep(struct rvt_flow *flow, uint64_t address, uint8_t extra, uint
 
 /* ---- transient memos ---- */
 
-/* A memo of what was walked without being recorded. */
+/* Makes a memo of what was walked without being recorded. */
 static struct rvt_memo *keep_transient(struct rvt_flow *flow,
 				       const struct rvt_transient_memo *transient)
 {
@@ -593,7 +593,7 @@ struct rvt_memo *rvt_memos_transient(struct rvt_flow *flow,
 
 /* ---- groups ---- */
 
-/* How many runs flow->body has. */
+/* Returns how many runs flow->body has. */
 static unsigned int runs_of_body(struct rvt_flow *flow)
 {
 	const uint32_t *word = flow->body.words, *end = word + flow->body.n_words;
@@ -607,7 +607,7 @@ static unsigned int runs_of_body(struct rvt_flow *flow)
 	return n;
 }
 
-/* The bodies of the memos of @group, one after the other. False: more than fits. */
+/* Joins the bodies of the memos of @group. Returns false if they do not fit. */
 static bool join_bodies(struct rvt_flow *flow, const struct rvt_memo_group *group)
 {
 	struct rvt_body *body = &flow->body;
@@ -625,7 +625,7 @@ static bool join_bodies(struct rvt_flow *flow, const struct rvt_memo_group *grou
 	return true;
 }
 
-/* What the memos of @group do together. False: more than fits. */
+/* Adds up what the memos of @group do. Returns false if it does not fit. */
 static bool add_group(const struct rvt_memo_group *group, struct rvt_memo *sum)
 {
 	uint64_t address = group->key.address, pc = group->key.pc;
@@ -669,7 +669,7 @@ struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_gr
 	if ((uint16_t)(sum.sums >> RVT_MEMO_INSNS) > RVT_BODY_RUNS &&
 	    runs_of_body(flow) > RVT_BODY_RUNS)
 		return NULL;
-	/* A copy: it may take the entry of one of those that it is made of. */
+	/* Copied, as the new memo may take the entry of one that it is made of. */
 	end = *rvt_memo_path(memos, group->memos[group->n - 1]);
 	memos->key = group->key;
 	memos->stack_hash = 0;

@@ -35,7 +35,7 @@ void rvt_segments_destroy(struct rvt_segments *segments)
 
 void rvt_segments_reset(struct rvt_segments *segments, uint32_t flags)
 {
-	/* Pages of zeros instead. */
+	/* The kernel gives pages of zeros for these. */
 	madvise(segments, sizeof(*segments), MADV_DONTNEED);
 	begin(segments);
 	segments->flags = flags;
@@ -73,7 +73,7 @@ uint32_t rvt_segments_node(struct rvt_segments *segments, struct rvt_code_block 
 
 #define OUTCOMES ((1u << RVT_SEGMENT_OUTCOMES) - 1)
 
-/* Of a segment: what its fields hold. */
+/* what the fields of a segment hold */
 #define MAX_INSNS 2047
 #define MAX_HALFWORDS 4095
 
@@ -109,7 +109,7 @@ static void cover(struct rvt_segment_path *path, const struct rvt_code_block *b)
 		path->high = high;
 }
 
-/* The first @insns instructions of @b, of so many half-words. */
+/* Adds the first @insns instructions of @b, which have so many half-words. */
 static void add_part(struct builder *p, struct rvt_code_block *b, uint32_t insns,
 		     uint32_t halfwords)
 {
@@ -128,22 +128,20 @@ static void add_run(struct builder *p, struct rvt_code_block *b)
 }
 
 /*
- * Whether nothing but the return stack and the trace can tell where the indirect jump at the end of
- * @b goes. *alone: what was executed before the segment decides.
+ * Returns whether only the return stack and the trace can tell where the indirect jump at the end
+ * of @b goes. Sets *alone if what was executed before the segment decides that.
  */
 static bool is_free(const struct builder *p, const struct rvt_code_block *b, bool *alone)
 {
 	if (!(p->order->flags & RVT_RUN_SEQUENTIAL_JUMP))
 		return true;
-	/*
-	 * What was executed just before decides; at the beginning of the segment that is not known.
-	 */
+	/* The instruction before decides. At the beginning of a segment that is not known. */
 	*alone = b->pub.insns == 1 && !p->path.last;
 	return !b->sequential && !(b->pub.insns == 1 && p->path.last &&
 				   p->path.last->end == RVT_END_FALL);
 }
 
-/* Whether a return at the end of @b goes to what is on top of the return stack. */
+/* Returns whether a return at the end of @b goes to the top of the return stack. */
 static bool returns_implicitly(const struct builder *p, const struct rvt_code_block *b)
 {
 	bool alone = false;
@@ -154,7 +152,7 @@ static bool returns_implicitly(const struct builder *p, const struct rvt_code_bl
 	return !alone;
 }
 
-/* Whether an indirect jump at the end of @b goes where the instruction before it says. */
+/* Returns whether the indirect jump at the end of @b goes where the instruction before it says. */
 static bool jumps_sequentially(const struct builder *p, const struct rvt_code_block *b)
 {
 	return p->order->flags & RVT_RUN_SEQUENTIAL_JUMP && b->sequential &&
@@ -172,8 +170,8 @@ static bool push(struct builder *p, const struct rvt_code_block *b)
 }
 
 /*
- * How the segment goes on from @b: false if it must end before @b. Sets *taken and *pc, the address
- * that follows.
+ * Finds how the segment goes on from @b. Sets *taken and *pc, the address that follows. Returns
+ * false if the segment must end before @b.
  */
 static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken, uint64_t *pc)
 {
@@ -217,7 +215,7 @@ static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken
 	return true;
 }
 
-/* Whether the segment may end behind the indirect jump at the end of @b. */
+/* Returns whether the segment may end behind the indirect jump at the end of @b. */
 static bool leaves(struct builder *p, const struct rvt_code_block *b)
 {
 	bool alone = false;
@@ -258,7 +256,7 @@ static bool may_go_on(const struct builder *p, const struct rvt_code_block *b,
 	       (has_outcome(p) || p->tail || p->to_branch);
 }
 
-/* The blocks of the segment. Returns the one behind it, if that is in the same block table. */
+/* Follows the blocks of the segment. Returns the one behind it, if that is in the same table. */
 static struct rvt_code_block *follow(struct builder *p, struct rvt_code_block *b)
 {
 	const struct rvt_segment_order *order = p->order;
@@ -285,7 +283,7 @@ static enum rvt_segment_state state_of(const struct builder *p)
 	return p->nesting || path->indirect ? RVT_SEGMENT_CALLS : RVT_SEGMENT_PLAIN;
 }
 
-/* What .falls says of a segment. */
+/* Returns what .falls of the segment is. */
 static bool falls(const struct builder *p)
 {
 	if (p->leaves)
@@ -293,7 +291,7 @@ static bool falls(const struct builder *p)
 	return p->path.end == RVT_END_FALL;
 }
 
-/* What @seg needs for walking, and the rest of it behind the other paths. */
+/* Fills @seg with what walking needs, and puts the rest behind the other paths. */
 static void keep(struct rvt_segments *segments, struct rvt_segment *seg, const struct builder *p)
 {
 	const struct rvt_segment_path *path = &p->path;
@@ -314,7 +312,7 @@ static void keep(struct rvt_segments *segments, struct rvt_segment *seg, const s
 	segments->n_path = seg->runs + 2 * p->n_runs;
 }
 
-/* @p goes on to the branch at the end of @b. False: there is none, or no room. */
+/* Goes on to the branch at the end of @b. Returns false if there is none, or no room. */
 static bool go_to_branch(struct builder *p, struct rvt_code_block *b)
 {
 	if (!b || has_outcome(p) || b->end != RVT_END_BRANCH || p->n_runs == RVT_SEGMENT_RUNS)
@@ -327,7 +325,10 @@ static bool go_to_branch(struct builder *p, struct rvt_code_block *b)
 	return p->path.last;
 }
 
-/* Where @p leads, from @first on; *end: the block behind it, if that is in the same block table. */
+/*
+ * Follows the segment from @first on. Sets *end to the block behind it, if that is in the same
+ * block table.
+ */
 static bool find_end(struct builder *p, struct rvt_code_block *first, struct rvt_code_block **end)
 {
 	struct rvt_code_block *b = follow(p, first);
@@ -342,9 +343,7 @@ static bool find_end(struct builder *p, struct rvt_code_block *first, struct rvt
 		p->path.end_pc = b->end_pc;
 		b = NULL;
 	} else if (b ? p->tail || !p->used : !p->path.last) {
-		/*
-		 * Nothing is gained, or it does not end where the order does, or leaves the table.
-		 */
+		/* It brings nothing, does not end where the order does, or leaves the table. */
 		return false;
 	}
 	if (b)
@@ -381,7 +380,7 @@ static struct rvt_segment build(struct rvt_segments *segments, uint32_t node,
 
 /* ---- finding ---- */
 
-/* In the lines that are linked to that of @node, which is not dense. */
+/* Looks in the lines that are linked to that of @node, which is not dense. */
 static struct rvt_segment *find_linked(struct rvt_segments *segments, uint32_t node, uint32_t key)
 {
 	struct rvt_segment *seg = NULL;
@@ -404,7 +403,7 @@ struct rvt_segment *rvt_segment_find(struct rvt_segments *segments, uint32_t nod
 	const uint32_t sparse = sparse_node(segments, node), dense = segments->more[sparse].dense;
 	struct rvt_segment *seg = NULL, *copy;
 
-	/* Else it was looked for there. */
+	/* Otherwise it was looked for there. */
 	if (node != sparse)
 		seg = rvt_segment_in(&segments->lines[sparse], key);
 	if (!seg)
@@ -428,9 +427,9 @@ struct rvt_segment *rvt_segment_find(struct rvt_segments *segments, uint32_t nod
 #define DENSE_FROM 6	/* lines: a table is more memory, so that more of it is in no cache */
 
 /*
- * Outcomes that @seg does not use up do not matter: it is the same for any. Not so where a jump
- * may have ended it for its outcome. One that leaves goes on behind the last that it uses up, so it
- * does not matter how many there are but these.
+ * Returns the bits of the key that do not matter. @seg is the same for any outcomes that it does
+ * not use up, unless a jump may have ended it for its outcome. One that leaves goes on behind the
+ * last outcome that it uses up, so the number of the others does not matter either.
  */
 static uint32_t open_bits(const struct rvt_segment_order *order, const struct rvt_segment *seg)
 {
@@ -460,7 +459,7 @@ static void make_dense(struct rvt_segments *segments, uint32_t node)
 	}
 }
 
-/* Where a new segment from @node, which is not dense, goes. There must be room. */
+/* Returns the place for a new segment from @node, which is not dense. There is room. */
 static struct rvt_segment *free_segment(struct rvt_segments *segments, uint32_t node)
 {
 	const uint32_t first = node;

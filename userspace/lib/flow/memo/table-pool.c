@@ -44,8 +44,8 @@ static void destroy(struct rvt_pooled *pooled)
 /* ---- in ---- */
 
 /*
- * Whether segments are of the blocks of one image, and nothing in the tables is still to be
- * counted.
+ * Returns whether the tables may go to the pool: segments are of one image, and nothing in the
+ * tables is still to be counted.
  */
 static bool may_put(const struct rvt_flow *flow)
 {
@@ -108,7 +108,7 @@ static bool has_same_encoder(const struct rvt_pooled *pooled, const void *ctx)
 	       has_same_code(pooled, ctx);
 }
 
-/* What addresses meant to the flow that had @t is known of the same mappings in other spaces. */
+/* Takes over the mapping ids of the flow that had @t, for spaces with the same mappings. */
 static void inherit_mapping_ids(struct rvt_flow *flow, const struct tables *t)
 {
 	memcpy(flow->mapping_ids, t->mapping_ids, sizeof(flow->mapping_ids));
@@ -142,13 +142,13 @@ static void take(struct rvt_flow *flow)
 	flow->base.memos = t->memos;
 	t->segments = NULL;
 	t->memos = NULL;
-	/* A flow of many nodes uses all of its targets. */
+	/* A flow with many nodes uses all of its targets. */
 	if (flow->segments && flow->segments->n_nodes >= MANY_NODES)
 		populate(flow, sizeof(*flow));
 	if (t->counts && flow->base.counts)
 		flow->count_ops->inherit(&flow->base.counts, &t->counts);
 	rvt_deferred_inherit(&flow->deferred, &t->deferred);
-	/* Nodes have other numbers now. */
+	/* Nodes have other numbers from now on. */
 	rvt_flow_new_mapping_epoch(flow);
 	free_tables(t);
 }
@@ -177,7 +177,7 @@ static bool make_segments(struct rvt_flow *flow, uint32_t flags)
 	return flow->segments;
 }
 
-/* Segments begin anew. False: not now, some counts are deferred. */
+/* Forgets all segments. Returns false, and does not, while counts are deferred. */
 static bool reset_segments(struct rvt_flow *flow, uint32_t flags)
 {
 	if (flow->deferred.left) {

@@ -95,7 +95,7 @@ static bool needs_outcome(const struct rvt_walk *w, const struct rvt_code_block 
 	       (w->flags & RVT_RUN_ALL_JUMPS && (b->end == RVT_END_JUMP || b->end == RVT_END_CALL));
 }
 
-/* That of the branch at @pc: there is one left. */
+/* Returns the predicted outcome of the branch at @pc, and uses it up. One is left. */
 static bool take_predicted(struct rvt_flow *flow, struct rvt_outcomes *outcomes, uint64_t pc)
 {
 	uint8_t *entry = rvt_prediction_at(&flow->base.predictions, pc);
@@ -113,8 +113,8 @@ static bool take_predicted(struct rvt_flow *flow, struct rvt_outcomes *outcomes,
 }
 
 /*
- * The outcome for the end of @b: 0 or 1, or -1 when there is none, or none that fits. @last: it
- * uses up the last half-word.
+ * Returns the outcome for the end of @b: 0 or 1; -1 when there is none, or none that fits. @last:
+ * the block uses up the last half-word.
  */
 static inline int take_outcome(struct rvt_flow *flow, struct rvt_walk *w,
 			       const struct rvt_code_block *b, bool last)
@@ -154,7 +154,7 @@ static bool infer_sequential(struct rvt_flow *flow, const struct rvt_walk *w,
 
 	if (!(w->flags & RVT_RUN_SEQUENTIAL_JUMP))
 		return false;
-	/* The usual case: both are in this block, and were executed in a row. */
+	/* Usually both instructions are in this block and were executed in a row. */
 	if (b->sequential && consecutive) {
 		*target = b->sequential_target;
 		return true;
@@ -218,7 +218,7 @@ static int execute_block(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_c
 	}
 }
 
-/* About to execute the ecall or ebreak at the end of @b. */
+/* The ecall or ebreak at the end of @b is next. Returns the stop that the order wants there. */
 static int at_trap_insn(struct rvt_walk *w, const struct rvt_code_block *b)
 {
 	int stop = stop_before(w, b->end_pc - 2 * b->last_halfwords);

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Block walk: an order as a whole. Of repeated history only as much is walked as it takes until the
- * flow is where it was before; the rest does the same, so its counts are multiplied.
+ * Block walk: an order as a whole. Of repeated history, the walk executes patterns until the flow
+ * is where it was before. The rest does the same again, so its counts are multiplied.
  */
 #include "flow/count/expand.h"
 #include "flow/memo/table-pool.h"
 #include "flow/walk/emit.h"
 #include "flow/walk/walk.h"
 
-/* The first @n outcomes of @order. */
+/* Returns the first @n outcomes of @order. */
 static struct rvt_outcomes first_outcomes(const struct rvt_order *order, uint64_t n)
 {
 	const uint32_t most = order->outcome ? 0 :
@@ -72,7 +72,7 @@ static bool is_cycle(const struct rvt_flow *flow, const struct stretch *s)
 	       s->from.depth + s->delta.nesting <= flow->base.returns.depth && !flow->body.too_long;
 }
 
-/* @s, which is a cycle, is done @times times more. */
+/* Counts the cycle @s @times times more. */
 static void multiply(struct rvt_flow *flow, struct rvt_walk *w, const struct stretch *s,
 		     uint64_t times)
 {
@@ -89,7 +89,7 @@ static void multiply(struct rvt_flow *flow, struct rvt_walk *w, const struct str
 		rvt_count_body(flow, &flow->body, s->from.pc, times);
 }
 
-/* How often @s can be done again: no more than @times, nor than the order's limits allow. */
+/* Returns how often @s can be repeated: at most @times, and within the order's limits. */
 static uint64_t times_of(const struct rvt_walk *w, const struct stretch *s, uint64_t times)
 {
 	const uint64_t halfwords = s->before.halfwords_left - w->halfwords_left;
@@ -100,9 +100,7 @@ static uint64_t times_of(const struct rvt_walk *w, const struct stretch *s, uint
 	return w->insns_left / insns < times ? w->insns_left / insns : times;
 }
 
-/*
- * The next @n outcomes of the order, the beginning of a pattern first, are all there are for now.
- */
+/* Limits the walk to the next @n outcomes of the order, which begin with a pattern. */
 static void set_outcomes(struct rvt_walk *w, const struct rvt_walk *whole, uint64_t n)
 {
 	w->outcomes = first_outcomes(w->order, n);
@@ -111,7 +109,7 @@ static void set_outcomes(struct rvt_walk *w, const struct rvt_walk *whole, uint6
 	w->ends = whole->ends;
 }
 
-/* Cycles of more patterns, or that begin later, are not looked for. */
+/* find_cycle() gives up on cycles of more patterns, and on those that begin later. */
 #define MAX_PATTERNS 16
 
 /*
@@ -166,7 +164,7 @@ static int walk_repeated(struct rvt_flow *flow, struct rvt_walk *w)
 	return stop;
 }
 
-/* Fewer patterns are not worth it. Runs that are delivered cannot be multiplied. */
+/* Fewer patterns are walked one by one, and so is all history whose runs are delivered. */
 #define MIN_PATTERNS 3
 
 static bool is_repeated(const struct rvt_flow *flow, const struct rvt_walk *w)
@@ -180,7 +178,7 @@ static bool is_repeated(const struct rvt_flow *flow, const struct rvt_walk *w)
 
 /* ---- orders ---- */
 
-/* Segments serve orders with outcomes in bits. */
+/* Decides whether this order may walk segments. They serve orders with outcomes in bits. */
 static void prepare_segments(struct rvt_flow *flow, struct rvt_walk *w)
 {
 	const struct rvt_order *order = w->order;
@@ -201,13 +199,13 @@ static void prepare_segments(struct rvt_flow *flow, struct rvt_walk *w)
 			    rvt_tables_prepare_segments(flow, flags));
 }
 
-/* @order was executed: of its outcomes those that were known came first. */
+/* Notes in @body how many outcomes of @order, which was executed, were known; they came first. */
 static void note_known(struct rvt_body *body, const struct rvt_order *order)
 {
 	const uint64_t known = order->used_outcomes < order->n_known ? order->used_outcomes :
 								       order->n_known;
 
-	/* Known ones behind predicted ones are more than it says. */
+	/* A body cannot say that known outcomes follow predicted ones. */
 	body->too_long |= known && body->predicted;
 	body->predicted |= order->used_outcomes > known;
 	body->n_known += known;

@@ -53,7 +53,7 @@ static bool next_predicted(struct rvt_flow *flow, struct walk *w, uint64_t pc)
 	return taken;
 }
 
-/* 0, 1 or -1: none that fits. */
+/* Returns the next outcome, 0 or 1; -1: there is none that fits. */
 static int next_outcome(struct rvt_flow *flow, struct walk *w, const struct rvt_insn *insn,
 			uint64_t pc)
 {
@@ -82,7 +82,7 @@ static int next_outcome(struct rvt_flow *flow, struct walk *w, const struct rvt_
 	return -1;
 }
 
-/* Everything that may forbid executing @insn at @pc, in the order of flow/order.h. */
+/* Returns the first stop of flow/order.h that forbids executing @insn at @pc, or EXECUTE. */
 static int check_stops(struct rvt_flow *flow, struct walk *w, uint64_t pc, struct rvt_insn *insn)
 {
 	uint32_t flags = w->order->flags;
@@ -108,7 +108,7 @@ static int check_stops(struct rvt_flow *flow, struct walk *w, uint64_t pc, struc
 	return insn->len_bytes / 2 > w->halfwords_left ? RVT_STOP_MID_INSN : EXECUTE;
 }
 
-/* Where an indirect jump leads, as far as that is known: a stop, or EXECUTE with *next. */
+/* Finds where an indirect jump leads. Returns a stop, or EXECUTE and sets *next. */
 static int leave_indirect(struct rvt_flow *flow, struct walk *w, const struct rvt_insn *insn,
 			  uint64_t pc, uint64_t *next)
 {
@@ -142,7 +142,7 @@ static int leave_indirect(struct rvt_flow *flow, struct walk *w, const struct rv
 	return RVT_STOP_TARGET;
 }
 
-/* Executes @insn: output, and where it leads. */
+/* Tells that @insn was executed, and finds where it leads. */
 static int execute(struct rvt_flow *flow, struct walk *w, struct rvt_insn *insn, uint64_t pc,
 		   uint64_t target, int taken)
 {
@@ -191,7 +191,7 @@ static int execute(struct rvt_flow *flow, struct walk *w, struct rvt_insn *insn,
 	return stop;
 }
 
-/* A load that an earlier order executed counts too, when nothing came between. */
+/* Takes over the lui or auipc that an earlier order executed, if the flow has just gone on. */
 static void resume(struct rvt_flow *flow, struct walk *w)
 {
 	enum rvt_insn_class iclass;

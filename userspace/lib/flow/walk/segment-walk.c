@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/*
- * Block walk, where segments are known.
- */
+/* Segment walk: the part of the block walk that takes segments, where they are known. */
 #include <errno.h>
 #include <string.h>
 #include "flow/count/expand.h"
@@ -51,13 +49,15 @@ uint32_t rvt_walk_predict(struct rvt_flow *flow, uint32_t flags, uint32_t node,
 		wrong = rvt_segment_mispredicted(&flow->base.predictions, segments, seg);
 		if (!wrong)
 			return key;
-		/* Up to there, and one further, it is right. */
+		/* The guess is right up to that outcome, which is changed. */
 		*guess ^= wrong & -wrong;
 		key = rvt_segment_key(*guess, RVT_SEGMENT_OUTCOMES);
 	}
 }
 
-/* No segment is known here: the plain walk does its outcomes. */
+/*
+ * No segment can be taken here: they are tried again when as many outcomes are used up as one uses.
+ */
 static void do_without(struct rvt_walk *w)
 {
 	const uint64_t left = rvt_outcomes_left(&w->outcomes);
@@ -68,8 +68,8 @@ static void do_without(struct rvt_walk *w)
 }
 
 /*
- * The segment of @key, which is not known, or one that is not worth it (@seg). NULL: there is none
- * that can be taken.
+ * Makes the segment of @key, unless @seg already says that none is worth it. Returns NULL when none
+ * can be taken.
  */
 static struct rvt_segment *learn(struct rvt_flow *flow, struct rvt_walk *w, uint32_t node,
 				 uint32_t key, struct rvt_segment *seg)
@@ -86,8 +86,8 @@ static struct rvt_segment *learn(struct rvt_flow *flow, struct rvt_walk *w, uint
 }
 
 /*
- * What the calls and returns of a segment do to the stack. False, and nothing has happened, if this
- * must be done one by one.
+ * Applies the calls and returns of a segment to the stack. Returns false, and has done nothing, if
+ * they must be applied one by one.
  */
 static bool apply_calls(struct rvt_flow *flow, const struct rvt_segment *seg)
 {
@@ -108,8 +108,8 @@ static bool apply_calls(struct rvt_flow *flow, const struct rvt_segment *seg)
 }
 
 /*
- * Where the walk is, and what it has done. All of it is in registers as long as only functions that
- * are inlined get a pointer to it.
+ * Where the walk is, and what it has done so far. The compiler keeps it in registers as long as
+ * only inlined functions get a pointer to it.
  */
 struct segment_walk {
 	uint32_t at;			/* node; 0: not known */
@@ -123,7 +123,7 @@ struct segment_walk {
 	uint64_t used, taken;		/* outcomes, as if all of them were of branches */
 };
 
-/* Which segment to look for: true when there are outcomes for one. */
+/* Sets *key to that of the next segment. Returns false when there are no outcomes for one. */
 static INLINE bool segment_key(struct rvt_walk *w, struct segment_walk *r, uint32_t *key,
 			       bool predicting)
 {
@@ -131,7 +131,7 @@ static INLINE bool segment_key(struct rvt_walk *w, struct segment_walk *r, uint3
 
 	if (predicting) {
 		*key = rvt_segment_key(outcomes->bits, RVT_SEGMENT_OUTCOMES);
-		/* Those that are known come first, and none is in a segment with others. */
+		/* Known outcomes come before predicted ones, and no segment has both. */
 		return outcomes->n_bits >= RVT_SEGMENT_OUTCOMES ||
 		       (!outcomes->n_bits && outcomes->behind >= RVT_SEGMENT_OUTCOMES);
 	}
@@ -140,7 +140,9 @@ static INLINE bool segment_key(struct rvt_walk *w, struct segment_walk *r, uint3
 		rvt_walk_fill(w);
 		*outcomes = w->outcomes;
 		if (outcomes->n_bits < RVT_SEGMENT_OUTCOMES) {
-			/* The last of the order: a segment may go on to its end. */
+			/*
+			 * These are the last outcomes: a segment may go on to the end of the order.
+			 */
 			*key = rvt_segment_key(outcomes->bits, outcomes->n_bits);
 			if (w->tails)
 				return !outcomes->behind;
@@ -152,13 +154,16 @@ static INLINE bool segment_key(struct rvt_walk *w, struct segment_walk *r, uint3
 	return true;
 }
 
-/* Whether what was executed last, with @last if that is not NULL, just went on to where we are. */
+/* Returns whether the last instruction of @last, or of the flow if that is NULL, did not jump. */
 static bool is_after_fall(const struct rvt_flow *flow, const struct rvt_segment *last)
 {
 	return last ? last->falls : flow->consecutive;
 }
 
-/* What is not the same whenever @seg is come to behind @last. True: it can be taken. */
+/*
+ * Checks what depends on where the flow comes from, and applies the calls of @seg. Returns whether
+ * @seg can be taken behind @last.
+ */
 static bool segment_fits(struct rvt_flow *flow, bool covered, const struct rvt_segment *last,
 			 const struct rvt_segment *seg)
 {
@@ -171,17 +176,20 @@ static bool segment_fits(struct rvt_flow *flow, bool covered, const struct rvt_s
 	return !seg->nesting || apply_calls(flow, seg);
 }
 
-/* What only some segments have. */
+/* Adds what few segments have: jumps and returns. */
 static void add_rest(struct rvt_walk *w, const struct rvt_segment_path *path)
 {
 	w->returns += path->returns;
 	w->indirect += path->indirect;
-	/* All that use up outcomes are added up as if they were branches. */
+	/* The sums took each outcome for that of a branch. */
 	w->branches -= path->jumps;
 	w->taken -= path->jumps;
 }
 
-/* The node at @pc, whose mapping is that of the flow then; 0: not known, and nothing happened. */
+/*
+ * Returns the node at @pc, and makes its mapping the flow's. Returns 0, and has done nothing, if it
+ * is not known.
+ */
 static uint32_t node_at(struct rvt_flow *flow, uint64_t pc)
 {
 	const struct rvt_target *target = rvt_flow_target(flow, pc);
@@ -217,8 +225,8 @@ static uint32_t follow_return(struct rvt_flow *flow, struct rvt_walk *w,
 }
 
 /*
- * From @seg, which leads to no node: by the return at its end, or into another block table. Returns
- * the node where that is, or 0, and nothing has happened.
+ * Leaves @seg, which leads to no node itself: by the return at its end, or into another block
+ * table. Returns the node where that leads, or 0, and has done nothing.
  */
 static uint32_t go_beyond(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_segment *seg)
 {
@@ -227,7 +235,7 @@ static uint32_t go_beyond(struct rvt_flow *flow, struct rvt_walk *w, const struc
 	return node_at(flow, rvt_segment_path(flow->segments, seg)->end_pc);
 }
 
-/* No segment can be taken here. */
+/* Leaves the rest to the block walk, as no segment can be taken here. */
 static INLINE bool give_up(struct rvt_walk *w, const struct segment_walk *r)
 {
 	w->outcomes = r->outcomes;
@@ -235,7 +243,7 @@ static INLINE bool give_up(struct rvt_walk *w, const struct segment_walk *r)
 	return false;
 }
 
-/* The outcomes of @seg are used up. */
+/* Uses up the outcomes of @seg. */
 static INLINE void use_outcomes(struct rvt_flow *flow, struct segment_walk *r,
 				const struct rvt_segment *seg, bool predicting)
 {
@@ -250,8 +258,8 @@ static INLINE void use_outcomes(struct rvt_flow *flow, struct segment_walk *r,
 }
 
 /*
- * Takes the segment of @key. False: there is none that can be taken here; or delivering went wrong
- * behind it, or mappings changed.
+ * Takes the segment of @key. Returns false when none can be taken here, when delivering failed
+ * behind it, or when mappings have changed.
  */
 static INLINE bool take_segment(struct rvt_flow *flow, struct rvt_walk *w, struct segment_walk *r,
 				uint32_t key, bool counting, bool collecting, bool predicting)
@@ -298,7 +306,7 @@ static INLINE bool take_segment(struct rvt_flow *flow, struct rvt_walk *w, struc
 	return flow->n_runs < RVT_FLOW_BATCH || (!rvt_flow_deliver(flow) && flow->mapping);
 }
 
-/* Segments go on in another mapping than before. */
+/* Goes on in the mapping of another node. */
 static INLINE void enter_mapping(struct rvt_flow *flow, struct segment_walk *r)
 {
 	const struct rvt_code_block *block = flow->segments->blocks[r->at];
@@ -308,7 +316,9 @@ static INLINE void enter_mapping(struct rvt_flow *flow, struct segment_walk *r)
 	r->covered = rvt_mapping_covers(flow->mapping, r->table);
 }
 
-/* Walks as many segments as are known from *@node on; then that is where the flow is, or 0. */
+/*
+ * Walks segments from *@node on, as many as are known. Sets *@node to where the flow is then, or 0.
+ */
 static INLINE const struct rvt_segment *
 walk_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool counting,
 	      bool collecting, bool predicting)
@@ -344,7 +354,7 @@ walk_segments(struct rvt_flow *flow, struct rvt_walk *w, uint32_t *node, bool co
 	return r.last;
 }
 
-/* The node of flow->block; 0: none, yet. */
+/* Returns the node of flow->block; 0: it is none yet. */
 static uint32_t current_node(struct rvt_flow *flow)
 {
 	const uint64_t pc = flow->block->pub.pc;
@@ -357,7 +367,7 @@ static uint32_t current_node(struct rvt_flow *flow)
 	return target->node;
 }
 
-/* The flow is behind @last, at @node if that is not 0. Returns a stop or RVT_GO_ON. */
+/* Puts the flow behind @last, at @node if that is not 0. Returns a stop or RVT_GO_ON. */
 static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_segment *last,
 		  uint32_t node)
 {
@@ -379,7 +389,7 @@ static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_se
 			path->end, false, path->flags & RVT_SEGMENT_ABSOLUTE, path->end_pc,
 			path->flags & RVT_SEGMENT_ABSOLUTE ? path->last->pub.target : 0,
 		});
-	/* Without a mapping mappings have changed: it must be looked up. */
+	/* Mappings have changed where there is none: the block must be found anew. */
 	return rvt_walk_go(flow, flow->mapping ? next : NULL, pc);
 }
 

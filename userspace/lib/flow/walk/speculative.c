@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/*
- * Speculative walks: walking an order by segments, all or nothing.
- */
+/* Speculative walks: an order is walked by segments, all of it or nothing. */
 #include "flow/count/expand.h"
 #include "flow/memo/memos.h"
 #include "flow/walk/walk.h"
@@ -13,10 +11,10 @@
 _Static_assert(MAX_SEGMENTS <= RVT_BODY_WORDS && MAX_SEGMENTS <= RVT_SEGMENT_SUMS, "fits");
 
 /*
- * What a speculative walk is going to do to the return stack, as struct rvt_stack_delta, but the
- * addresses are still where they are: on the stack, and in paths of segments, which are in no
- * cache, and nobody waits for them. The same number of addresses is always moved at least, so that
- * nobody need foresee it.
+ * What a speculative walk will do to the return stack. It is a struct rvt_stack_delta whose
+ * addresses are still on the stack and in paths of segments: these are in no cache, and the walk
+ * does not wait for them. A copy always moves the same number of addresses, at least, so that the
+ * processor has no branch to predict.
  */
 struct delta {
 	unsigned int n_pops, n_pushes;	/* RVT_DELTA_PCS together, at most */
@@ -29,11 +27,11 @@ _Static_assert(FEW_PCS <= RVT_DELTA_PCS, "there is room for them");
 
 #define COUNTED 4	/* segments, in one go */
 
-/* What a speculative walk is going to do. Nothing of it has happened. */
+/* What a speculative walk will do, when it has reached the end of the order. */
 struct speculation {
 	struct rvt_mapping *mapping;	/* that the last node was found through; NULL: none yet */
 	/*
-	 * Segments up to this state must be looked at closely: all, unless the mapping covers all
+	 * Segments up to this state need a closer look: all of them, unless the mapping covers all
 	 * segments of its block table.
 	 */
 	enum rvt_segment_state careful;
@@ -49,8 +47,8 @@ struct speculation {
 };
 
 /*
- * Where looking up is. One segment waits for the one before, so this must be in registers: only
- * functions that are inlined get a pointer to it.
+ * Where the walk is. Each look-up waits for the one before, so this must stay in registers: only
+ * inlined functions get a pointer to it.
  */
 struct here {
 	uint32_t at;			/* node; 0: not known */
@@ -63,7 +61,7 @@ struct here {
 /* .bits of as many as a segment can use up, at least */
 #define FULL_KEY (1u << RVT_SEGMENT_OUTCOMES)
 
-/* Of @bits in @sum, from where they are in a segment up. */
+/* Returns the field of @bits bits in @sum that lies at @shift. */
 static INLINE unsigned int sum_of(uint64_t sum, unsigned int shift, unsigned int bits)
 {
 	return sum >> shift & ((1u << bits) - 1);
@@ -90,10 +88,10 @@ static const uint32_t keys_to_jump[2 * FULL_KEY] = KEYS(0u);
 static const uint32_t keys_to_end[2 * FULL_KEY] = KEYS(RVT_SEGMENT_END);
 static const uint32_t keys_to_branch[2 * FULL_KEY] = KEYS(RVT_SEGMENT_TO_BRANCH);
 
-/* Of @keys, that of what comes next. */
+/* Returns the one of @keys that fits the outcomes left. */
 static INLINE uint32_t next_key(const struct here *here, const uint32_t *keys)
 {
-	/* How many are left is hard to foresee. */
+	/* Processors predict badly how many are left, so no branch asks. */
 	const bool full = here->bits >= FULL_KEY;
 
 	return keys[(here->bits & (FULL_KEY - 1)) + FULL_KEY * full];
@@ -124,7 +122,7 @@ static INLINE bool pop(struct rvt_flow *flow, struct delta *delta, uint64_t *pc)
 	return true;
 }
 
-/* The calls of @seg, and the returns from these. */
+/* Pushes the calls of @seg that have not returned, and notes how high the stack went. */
 static INLINE bool call(struct rvt_flow *flow, struct delta *delta, const struct rvt_segment *seg)
 {
 	const uint64_t *pushes = rvt_segment_pushes(flow->segments, seg);
@@ -169,7 +167,7 @@ static INLINE bool look_at_table(struct rvt_flow *flow, struct speculation *d)
 	return table;
 }
 
-/* The node at @pc, in the half where the speculative walk is: 0 if no segments begin there. */
+/* Returns the node at @pc, which is in the half where the walk is; 0: no segments begin there. */
 static INLINE uint32_t find_node(struct rvt_flow *flow, struct speculation *d, uint64_t pc)
 {
 	struct rvt_target *target = rvt_flow_target(flow, pc);
@@ -186,8 +184,8 @@ static INLINE uint32_t find_node(struct rvt_flow *flow, struct speculation *d, u
 }
 
 /*
- * The same where the speculative walk begins. The one before may have ended in the midst of things,
- * where nothing jumps to: that needs no room among the targets.
+ * Returns the node where the walk begins. The walk before may have ended in straight code, where
+ * nothing jumps to: that takes no room among the targets.
  */
 static INLINE uint32_t first_node(struct rvt_flow *flow, struct speculation *d, uint64_t pc)
 {
@@ -208,11 +206,11 @@ learn(struct rvt_flow *flow, struct speculation *d, uint32_t flags, uint32_t nod
 	flow->mapping = d->mapping;
 	seg = rvt_walk_learn_segment(flow, flags, node, key);
 	flow->mapping = mapping;
-	/* The block table may have segments where it had none. */
+	/* The block table may now have segments where it had none. */
 	return look_at_table(flow, d) ? seg : NULL;
 }
 
-/* What only some segments have. False: it must be looked at more closely than here. */
+/* Adds what few segments have. Returns false if @seg needs more than is done here. */
 static bool add_rest(struct rvt_flow *flow, struct speculation *d, const struct rvt_segment *last,
 		     const struct rvt_segment *seg)
 {
@@ -230,9 +228,7 @@ static bool add_rest(struct rvt_flow *flow, struct speculation *d, const struct 
 	return true;
 }
 
-/*
- * The next segment, of @key. NULL: there is none, or it must be looked at more closely than here.
- */
+/* Returns the next segment, of @key. NULL: there is none, or it needs more than is done here. */
 static INLINE struct rvt_segment *next_segment(struct rvt_flow *flow, struct speculation *d,
 					       struct here *here, uint32_t flags,
 					       struct rvt_segment *last, uint32_t key)
@@ -256,7 +252,7 @@ static INLINE struct rvt_segment *next_segment(struct rvt_flow *flow, struct spe
 }
 
 /*
- * @seg leaves by a return that the return stack decides. The node where that leads; 0: not known.
+ * Follows the return at the end of @seg by the return stack. Returns the node there; 0: not known.
  */
 static INLINE uint32_t follow_return(struct rvt_flow *flow, struct speculation *d,
 				     const struct rvt_segment *seg)
@@ -272,7 +268,7 @@ static INLINE uint32_t follow_return(struct rvt_flow *flow, struct speculation *
 	return find_node(flow, d, pc);
 }
 
-/* What the return stack decides: @seg leaves by a return. It may find nothing there. */
+/* Pops what the return at the end of @seg goes to, if the stack has anything. */
 static INLINE bool leave_by_return(struct rvt_flow *flow, struct speculation *d)
 {
 	uint64_t pc;
@@ -282,7 +278,7 @@ static INLINE bool leave_by_return(struct rvt_flow *flow, struct speculation *d)
 	return d->delta.empty || pop(flow, &d->delta, &pc);
 }
 
-/* The jump at the end of @seg goes to spec->target: what it does to the return stack. */
+/* Applies the jump at the end of @seg, which goes to spec->target, to the return stack. */
 static INLINE bool leave(struct rvt_flow *flow, struct speculation *d,
 			 const struct rvt_speculation *spec, const struct rvt_segment *seg)
 {
@@ -307,7 +303,7 @@ static INLINE bool leave(struct rvt_flow *flow, struct speculation *d,
 	return true;
 }
 
-/* Whether @pc is in @seg. */
+/* Returns whether @pc is in @seg. */
 static bool passes(struct rvt_flow *flow, const struct rvt_segment *seg, uint64_t pc)
 {
 	const struct rvt_segment_path *path = rvt_segment_path(flow->segments, seg);
@@ -321,7 +317,7 @@ static bool passes(struct rvt_flow *flow, const struct rvt_segment *seg, uint64_
 	return false;
 }
 
-/* @seg leaves by a jump: whether it is that to spec->target, or too late for that. */
+/* Returns whether the jump at the end of @seg is that to spec->target, or lies behind that. */
 static INLINE bool is_last(const struct here *here, const struct rvt_speculation *spec,
 			   const struct rvt_segment *seg)
 {
@@ -330,19 +326,19 @@ static INLINE bool is_last(const struct here *here, const struct rvt_speculation
 	return here->bits == ALL_USED_UP && !seg->ends_return;
 }
 
-/* A branch with nothing before it. */
+/* Returns whether @block is a branch and nothing else. */
 static bool is_branch(const struct rvt_code_block *block)
 {
 	return block->insns == 1 && block->end == RVT_END_BRANCH;
 }
 
-/* Looks up all segments. False: they do not lead to the end of the order. */
+/* Looks up all segments. Returns false if they do not lead to the end of the order. */
 static INLINE bool find_segments(struct rvt_flow *flow, struct speculation *d, struct here *here,
 				 const struct rvt_speculation *spec)
 {
 	const uint32_t *keys = spec->to_branch ? keys_to_branch :
 			       spec->jumps ? keys_to_jump : keys_to_end;
-	/* With no more than these it may be there. */
+	/* A node ends the walk when all outcomes are used up, unless a jump must come first. */
 	const uint64_t last_bits = spec->jumps ? 0 : ALL_USED_UP;
 	struct rvt_segment *seg = NULL;
 	uint32_t key;
@@ -361,7 +357,8 @@ static INLINE bool find_segments(struct rvt_flow *flow, struct speculation *d, s
 			return here->bits == ALL_USED_UP && !spec->jumps &&
 			       (!spec->to_branch || key & RVT_SEGMENT_END);
 		/*
-		 * Behind the last outcome, which is used up in this segment or before, it must not.
+		 * The walk must not pass the last outcome, which this segment or one before uses
+		 * up.
 		 */
 		if (!spec->halfwords && here->bits == ALL_USED_UP &&
 		    passes(flow, seg, spec->target))
@@ -378,7 +375,7 @@ static INLINE bool find_segments(struct rvt_flow *flow, struct speculation *d, s
 
 /* ---- taking it ---- */
 
-/* What is executed in all. False: more than fits a memo. */
+/* Adds up what the segments execute. Returns false if that is more than a memo holds. */
 static INLINE bool sum_up(const struct speculation *d, const struct here *here, uint64_t *sums)
 {
 	const struct rvt_flow_stats stats = {
@@ -393,7 +390,7 @@ static INLINE bool sum_up(const struct speculation *d, const struct here *here, 
 	       sum_of(here->odd, RVT_SEGMENT_N_RUNS, 12) <= RVT_BODY_RUNS;
 }
 
-/* What is done to the return stack, as addresses. */
+/* Writes what the walk does to the return stack as addresses. */
 static INLINE void write_log(const struct rvt_return_stack *stack, const struct delta *delta,
 			     struct rvt_stack_delta *log)
 {
@@ -402,7 +399,7 @@ static INLINE void write_log(const struct rvt_return_stack *stack, const struct 
 	log->nesting = delta->nesting;
 	log->empty = delta->empty;
 	log->invalid = false;
-	/* In this order: what is too much gives way to what is not. */
+	/* The order matters: a later copy overwrites what an earlier one moved in excess. */
 	for (unsigned int i = 0; i < FEW_PCS; i++)
 		log->pcs[i] = stack->top[-1 - (int)i];
 	for (unsigned int i = 0; i < FEW_PCS; i++)
@@ -424,7 +421,7 @@ static __attribute__((noinline)) bool apply_rare_delta(struct rvt_return_stack *
 	return rvt_returns_apply(stack, (struct rvt_kept_delta *)kept);
 }
 
-/* What @log says is done to the stack, where it was looked up. False: it cannot be. */
+/* Does to the stack what @log says. The walk has looked it up there. Returns false if it cannot. */
 static INLINE bool apply_delta(struct rvt_return_stack *stack, const struct rvt_stack_delta *log)
 {
 	uint64_t *to = stack->top - log->n_pops;
@@ -471,7 +468,7 @@ static bool deliver(struct rvt_flow *flow, const struct speculation *d)
 	return rvt_memos_deliver_full(flow);
 }
 
-/* What was looked up is done. NULL: it cannot be, and nothing happened. */
+/* Does all that was looked up. Returns NULL, and has done nothing, if it cannot. */
 static INLINE struct rvt_memo *take(struct rvt_flow *flow, struct speculation *d,
 				    const struct here *here, const struct rvt_speculation *spec)
 {
