@@ -301,8 +301,8 @@ static int flush(struct buffer *buffer)
 }
 
 /*
- * Where the trace has no time stamps: bytes of a record are as old as their share of the time since
- * the record before, or of the first since the buffer's trace began.
+ * Gives trace without time stamps a time: bytes of a record share the time since the record before,
+ * those of the first record the time since the buffer's trace began.
  */
 static int stamp_bytes(struct buffer *buffer)
 {
@@ -324,7 +324,7 @@ static int stamp_bytes(struct buffer *buffer)
 	return err;
 }
 
-/* What ran is told before the time of the record counts. */
+/* Tells what ran, before the time of the record takes effect. */
 static int end_record(struct buffer *buffer)
 {
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
@@ -373,7 +373,7 @@ const uint8_t *rvt_buffer_bytes(struct buffer *buffer, const struct chunk *chunk
 	return buffer->unpacked;
 }
 
-/* How much of what lies at @offset this slice counts. */
+/* Returns how much of what lies at @offset this slice counts. */
 static uint64_t counted(const struct buffer *buffer, uint64_t offset, uint64_t len)
 {
 	uint64_t to = buffer->slice ? buffer->slice->to : UINT64_MAX;
@@ -707,7 +707,7 @@ static void count_slice(struct slice *slice, const struct hart_flow *hart)
 	add_flow_stats(&slice->stats.flow, &hart->before, -1);
 }
 
-/* What the slice must know of the one before, and tells the one behind. */
+/* Notes what the slice takes for granted of the one before, and what it tells the one behind. */
 static void note_slice(struct slice *slice, const struct hart_flow *hart)
 {
 	bool executed = rvt_hart_executed(hart) != hart->before.insns;

@@ -10,14 +10,14 @@
 #define FIRST_SLICES 32	/* of the usual size */
 #define MIN_SLICE (256ull << 10)
 #define MAX_SLICE (4ull << 20)
-/* All that is known of a source is looked for, and learned, in each slice anew. */
+/* Each slice looks for each source, and learns it, anew. */
 #define SLICE_PER_SOURCE 512
-/* Of what is counted nothing waits in memory. The last slices are small: threads end together. */
+/* Counts do not wait in memory. The last slices are small, so that threads end together. */
 #define COUNTED_PER_JOB 4
 #define MAX_COUNTED (16ull << 20)
-/* How far a message boundary is looked for. */
+/* The search for a message boundary goes so far. */
 #define MAX_SEARCH (1ull << 20)
-/* How far a stream is looked at for what it says of itself. */
+/* So much of a stream is read for what it says of itself. */
 #define MAX_HEAD (64ull << 10)
 
 struct cutting {
@@ -56,8 +56,8 @@ static const struct encoder *only_encoder(const struct buffer *buffer)
 }
 
 /*
- * Not so in a damaged file: records that claim the same bytes, or are older than what comes before,
- * are decoded as they come.
+ * Returns whether records are in the order of their bytes and times. In a damaged file they may
+ * claim the same bytes, or be older than what comes before: then they are decoded as they come.
  */
 static bool are_in_order(const struct buffer *buffer)
 {
@@ -88,7 +88,10 @@ static bool is_there(const struct buffer *buffer, uint64_t *known, uint64_t to)
 	return true;
 }
 
-/* Where a message begins in record @n, at least @skip bytes behind its beginning; 0: not known. */
+/*
+ * Returns where a message begins in record @n, at least @skip bytes behind its beginning; 0: not
+ * known.
+ */
 static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encoder, size_t n,
 			      uint64_t skip)
 {
@@ -111,7 +114,7 @@ static uint64_t find_boundary(struct buffer *buffer, const struct encoder *encod
 	return at > 0 ? offset + at : 0;
 }
 
-/* What the beginning of the buffer says that slices cannot know. */
+/* Reads what the beginning of the buffer says, which slices cannot know. */
 static void read_head(struct buffer *buffer, const struct encoder *encoder)
 {
 	const struct chunk *chunk = rvt_buffer_chunk(buffer, buffer->records[0].offset);
@@ -188,7 +191,7 @@ static uint64_t next_size(const struct cutting *cutting, const struct encoder *e
 	if (!slices) {
 		size = slice_size(session, left, COUNTED_PER_JOB, MAX_COUNTED);
 	} else if (!slices->note) {
-		/* Where lines come out somebody waits for the first: it begins small. */
+		/* Somebody waits for the first lines, so the first slice is small. */
 		before = before ? 2 * before : (size + FIRST_SLICES - 1) / FIRST_SLICES;
 		size = before < size ? before : size;
 	}

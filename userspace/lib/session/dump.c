@@ -12,7 +12,7 @@
 
 #define GAP_FLAGS (PERF_AUX_FLAG_TRUNCATED | PERF_AUX_FLAG_PARTIAL | PERF_AUX_FLAG_COLLISION)
 
-/* One dump for each encoder, as a per-thread buffer has trace of several. */
+/* The dumps of a buffer: one for each encoder, as a per-thread buffer has trace of several. */
 struct dumps {
 	struct rvt_session *session;
 	unsigned int flags;

@@ -49,7 +49,7 @@ struct counting {
 	bool locked;		/* from the first that is told until end_telling() */
 };
 
-/* Of thousands of counts each is told in no time. */
+/* Takes the session's lock once for all counts: to tell one of thousands takes no time. */
 static void begin_telling(struct counting *c)
 {
 	if (!c->locked)
@@ -92,7 +92,7 @@ static bool hart_counts(const struct hart_flow *hart)
 	return hart->session->options.count && (sink->count_run || sink->count_edge);
 }
 
-/* What was counted and is not deferred, for who runs now. */
+/* Tells what was counted and is not deferred, for who runs now. */
 static int tell_present(struct hart_flow *hart)
 {
 	struct counting c = { .hart = hart, .sink = hart->session->sink };
@@ -105,7 +105,7 @@ static int tell_present(struct hart_flow *hart)
 	return err;
 }
 
-/* What was deferred for @owner. What was counted since must have been told, or deferred. */
+/* Tells what was deferred for @owner. What was counted since has been told, or deferred. */
 static int tell_owner(struct hart_flow *hart, struct count_owner *owner)
 {
 	const struct rvt_task *task = hart->base.task;
@@ -190,7 +190,7 @@ static struct count_owner *present_owner(struct hart_flow *hart, bool by_name)
 	return &hart->owners[n];
 }
 
-/* What was counted in @halves belongs to who runs now. What there is no room for stays. */
+/* Defers the counts in @halves for who runs now. Counts for which there is no room stay. */
 static void defer_counts(struct hart_flow *hart, bool by_name, unsigned int halves)
 {
 	struct count_owner *owner = present_owner(hart, by_name);
@@ -201,8 +201,8 @@ static void defer_counts(struct hart_flow *hart, bool by_name, unsigned int halv
 }
 
 /*
- * What was counted is deferred as far as that pays, the rest is told. Live sideband does not stay:
- * all is told.
+ * Defers counts as far as that pays, and tells the rest. Live sideband goes away, so all is told
+ * then.
  */
 static int leave_counts(struct hart_flow *hart)
 {
@@ -246,7 +246,7 @@ static int tell_replaced(struct hart_flow *hart, uint64_t time)
 	return err;
 }
 
-/* What was counted so far belongs to somebody else than what comes. */
+/* Returns whether what comes belongs to somebody else than what was counted so far. */
 static bool is_another(const struct hart_flow *hart, const struct rvt_task *task,
 		       const struct rvt_space *space)
 {
@@ -319,7 +319,7 @@ static void note_time(struct hart_flow *hart)
 	struct slice *slice = hart->buffer->slice;
 	uint64_t time = hart->base.time;
 
-	/* What is behind its end the next slice notes. */
+	/* The next slice notes what is behind the end of this one. */
 	if (!slice || rvt_flow_slice(hart->base.flow)->left)
 		return;
 	if (!slice->latest || time < slice->earliest)
@@ -458,7 +458,7 @@ bool rvt_hart_loop_uncounted(const struct rvt_hart_flow *base, const struct rvt_
 
 /* ---- what the flow says ---- */
 
-/* How the flow that comes belongs to the slices before and behind. */
+/* Finds out how the flow that comes belongs to the slices before and behind. */
 static void look_at_slice(struct hart_flow *hart)
 {
 	if (!session_slices(hart->session))

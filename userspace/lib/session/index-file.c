@@ -54,7 +54,7 @@ static char *get_text(struct index_buffer *in)
 	return text;
 }
 
-/* How many there are of what takes at least a byte each. */
+/* Reads a number of things that take at least a byte each. */
 static size_t get_count(struct index_buffer *in)
 {
 	uint64_t n = get(in);
@@ -136,7 +136,7 @@ static bool is_same(const struct rvt_index_granule *a, const struct rvt_index_gr
 	return !compare_granules(&a, &b);
 }
 
-/* Those of a @shift that are in a segment. 0 or -ENOMEM. */
+/* Writes the granules of @shift that are in a segment. Returns 0 or -ENOMEM. */
 static int store_granules(const struct rvt_index *index, unsigned int shift,
 			  struct stored_granules *stored)
 {
@@ -437,7 +437,7 @@ static int pack(const struct rvt_index *index, unsigned int shift,
 	return err;
 }
 
-/* How many bytes these take. 0 or -ENOMEM. */
+/* Measures how many bytes the stations take. Returns 0 or -ENOMEM. */
 static int measure(const struct rvt_index *index, const struct chosen_stations *stations,
 		   size_t *len)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What is in a segment: when it was, who ran, and in which granules. */
+/* Gathers what is in a segment: when it was, who ran, and in which granules. */
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
@@ -306,7 +306,7 @@ static int note_hart(struct index_gathered *gathered, const struct rvt_hart_flow
 	return note_task(gathered, hart->task);
 }
 
-/* Of instruction number @insn, or behind the last one. */
+/* Returns the address of instruction number @insn, or behind the last one. */
 static uint64_t address(const struct rvt_block *block, uint32_t insn)
 {
 	uint64_t pc = block->pc;

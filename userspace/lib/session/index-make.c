@@ -10,10 +10,10 @@
 #include "util/array.h"
 #include "index-gather.h"
 
-/* Of cuts that do not fit, in succession. Then what is left of the buffer is one segment. */
+/* After so many cuts in a row that do not fit, the rest of the buffer is one segment. */
 #define MAX_MISFITS 8
 
-/* How far a buffer is. */
+/* A buffer whose segments are being made. */
 struct made {
 	struct index_segment *segments;
 	size_t n;
@@ -198,7 +198,7 @@ static int add_span(struct span **spans, size_t *n, const struct span *span)
 	return 0;
 }
 
-/* What is left of the buffer. */
+/* Adds what is left of the buffer as spans. */
 static int add_spans(struct maker *maker, unsigned int number, struct span **spans, size_t *n)
 {
 	const struct buffer *buffer = &maker->session->buffers[number];

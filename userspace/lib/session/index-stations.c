@@ -393,7 +393,7 @@ static uint64_t end_of(const struct rvt_index *index, size_t n)
 	return index_is_last(index, n) ? UINT64_MAX : index->segments[n + 1].from;
 }
 
-/* What was executed at the end of segment @n may be told later: not behind this. */
+/* Returns how far behind segment @n what was executed in it may be told, at most. */
 static uint64_t told_until(const struct rvt_index *index, size_t n)
 {
 	uint64_t end = end_of(index, n), next;

@@ -10,8 +10,8 @@
 #include "state.h"
 
 /*
- * False: @b took something for granted that @a, which it goes on from (NULL: nothing), shows to be
- * wrong.
+ * Returns whether all that @b took for granted is right, by @a, from which it goes on (NULL: by
+ * nothing).
  */
 static bool fits(const struct slice *a, const struct slice *b)
 {
@@ -21,7 +21,7 @@ static bool fits(const struct slice *a, const struct slice *b)
 		(a->lost_at_end ? !b->broken_at_begin : !b->lost_at_begin);
 }
 
-/* The same for what is told in order. */
+/* Returns whether @b also fits to @a where slices are told in order. */
 static bool follows(const struct slice *a, const struct slice *b)
 {
 	return !a || (!(a->timed_at_end && b->untimed_at_begin) && !a->held_at_end &&
@@ -142,7 +142,7 @@ static bool leaves(const struct joint *joint, const struct span *span)
 			 (!source->left || source->left_at == exit->source.left_at));
 }
 
-/* What ran before an exec cannot come behind what ran after it. */
+/* Returns false if @slice has something from before an exec that was passed already. */
 static bool passes_exec(struct joint *joint, const struct slice *slice)
 {
 	bool passed = joint->passed_exec;

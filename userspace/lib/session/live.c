@@ -14,7 +14,7 @@
 
 /* The driver hands a task's trace over some time after the task stopped running, at most. */
 #define HANDED_OVER_NS 1000000000ull
-/* Of blocks, before they are forgotten. */
+/* Blocks are forgotten when they take more. */
 #define MAX_BLOCK_BYTES (64u << 20)
 
 /* ---- what comes ---- */
@@ -93,7 +93,7 @@ static int take_sideband(struct rvt_session *session, const struct rvt_perfdata_
 
 /* ---- what is decoded ---- */
 
-/* All bytes of the next record are there, and all sideband that its flow may need. */
+/* Returns whether all bytes of the next record are there, and all sideband that it may need. */
 static bool is_ready(const struct buffer *buffer, uint64_t horizon)
 {
 	const struct rvt_aux *aux;
@@ -105,7 +105,7 @@ static bool is_ready(const struct buffer *buffer, uint64_t horizon)
 	       (aux->time <= horizon && aux->offset + aux->size <= buffer->received);
 }
 
-/* Where the trace begins that is not decoded yet. */
+/* Returns where the trace begins that is not decoded yet. */
 static uint64_t position(const struct buffer *buffer)
 {
 	const struct rvt_aux *last;

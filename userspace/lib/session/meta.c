@@ -11,7 +11,7 @@
 
 #define FIRST_LINE "rvtrace 1"
 #define MAX_FOREIGN_CPUS 1024
-/* They are searched one by one; Linux has at most 512 harts. */
+/* Encoders are searched one by one; Linux has at most 512 harts. */
 #define MAX_ENCODERS 4096
 #define FOREIGN_FORMAT_NTRACE 1	/* trTeFormat */
 #define PID_MAX_LIMIT (4u << 20)	/* no thread id is greater: linux/threads.h */
@@ -64,7 +64,7 @@ static int add_encoder(struct rvt_session *session, struct encoder *encoder, con
 	return rvt_session_add_encoder(session, encoder);
 }
 
-/* One section: where the encoder is, and its parameters. */
+/* Reads a section: where the encoder is, and its parameters. */
 static int read_section(struct rvt_session *session, const char *section, char **error)
 {
 	struct encoder encoder = { .cpu = -1 };
@@ -151,7 +151,7 @@ static bool has_value(const struct rvt_session *session, const char *key, const 
 	return same;
 }
 
-/* How the trace says whose it is, if it does. */
+/* Finds out how the trace says whose it is, if it does. */
 static void read_contexts(struct rvt_session *session)
 {
 	char *bits = rvt_session_meta(session, "hcontext_bits");
@@ -163,7 +163,7 @@ static void read_contexts(struct rvt_session *session)
 	free(bits);
 }
 
-/* What ->meta says of the recording; its sections are apart. */
+/* Reads what ->meta says of the recording, but for its sections. */
 static void read_head(struct rvt_session *session)
 {
 	char *value = rvt_session_meta(session, "pmu_type");

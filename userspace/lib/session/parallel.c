@@ -79,7 +79,7 @@ static int plan(struct thread_pool *pool)
 	return err;
 }
 
-/* Nothing is decoded or joined any more; the first error counts. .lock is held. */
+/* Ends decoding and joining; the first error counts. The caller holds .lock. */
 static void stop(struct thread_pool *pool, int err)
 {
 	int none = 0;
@@ -105,7 +105,7 @@ static int join_ended(struct thread_pool *pool, struct joint *joint)
 	return err;
 }
 
-/* What is counted is joined when nobody decodes any more: hart flows are as they were. */
+/* Joins counts when nobody decodes any more, so that hart flows are as they were. */
 static int join_all(struct thread_pool *pool)
 {
 	int err = 0;
@@ -138,7 +138,7 @@ static void drop_rest(struct thread_pool *pool, struct slice *slice)
 	session_unlock(pool->session);
 }
 
-/* What is counted shows how far decoding is. */
+/* Adds the bytes that the worker has decoded, which show how far decoding is. */
 static void add_stats(struct worker *worker)
 {
 	struct rvt_session_totals *sum = &worker->pool->session->stats;
@@ -247,7 +247,7 @@ static void tell_moment(const struct buffer *buffer, uint64_t time, bool left)
 		slices->moment(buffer->ctx, time, left);
 }
 
-/* What came before the first slice of a span that is not the first: see struct joint_point. */
+/* Begins a span that is not the first with what came before it: see struct joint_point. */
 static void enter_span(const struct buffer *buffer, const struct slice *slice)
 {
 	const struct span *span = slice->span;
@@ -256,7 +256,7 @@ static void enter_span(const struct buffer *buffer, const struct slice *slice)
 		tell_moment(buffer, span->entry->moment, false);
 }
 
-/* Those who wait for it learn how the slice begins, as soon as that is known. */
+/* Tells those who wait how the slice begins, as soon as that is known. */
 static void tell_begin(struct thread_pool *pool, const struct buffer *buffer, struct slice *slice)
 {
 	enum slice_begin begin = slice->begin ? SLICE_UNKNOWN : rvt_buffer_slice_begin(buffer);
@@ -293,8 +293,8 @@ static const struct slice *find_next(struct worker *worker, struct slice *slice)
 }
 
 /*
- * What is counted: the edge from this slice into the next one was executed if that begins with
- * something executed. Where this worker goes on with that one, the edge is counted there.
+ * Counts the edge from this slice into the next one, if that begins with something executed. Where
+ * this worker goes on with that one, the edge is counted there.
  */
 static int end_edges(struct worker *worker, struct buffer *buffer, struct slice *slice)
 {
@@ -353,7 +353,7 @@ static int decode_slice(struct worker *worker, struct slice *slice)
 	return err ? err : end_edges(worker, buffer, slice);
 }
 
-/* What this worker counted of the buffers before @n is complete. */
+/* Finishes the buffers before @n: what this worker counted of them is complete. */
 static int finish_buffers(struct worker *worker, size_t n)
 {
 	int err = 0;

@@ -12,7 +12,8 @@
 #include "state.h"
 
 /*
- * Of parts that do not fit. Then what is left of the buffer is one: it would be decoded too often.
+ * After so many parts that do not fit, the rest of the buffer is one part: it would be decoded too
+ * often otherwise.
  */
 #define MAX_JOINED 8
 
@@ -24,7 +25,7 @@ struct rvt_parts {
 	unsigned int next;	/* of .at: to be used again */
 };
 
-/* How far a buffer's parts were decoded, before one of them. */
+/* How far a buffer was decoded before one of its parts. */
 struct progress {
 	struct joint joint;
 	struct rvt_session_totals stats;
@@ -49,7 +50,7 @@ static void clear_spaces(struct buffer *buffer)
 		rvt_cursor_clear_spaces(hart->cursor);
 }
 
-/* Nothing is known of the buffer afterwards. */
+/* Goes back to the beginning of the buffer, of which nothing is known then. */
 static void rewind_buffer(struct buffer *buffer)
 {
 	clear_spaces(buffer);
@@ -97,7 +98,7 @@ static void go_back(struct first_run *run, size_t n)
 		free(run->progress[--run->n].joint.sources);
 }
 
-/* Nothing is known of it but where it is. */
+/* Forgets all of the slice but where it is. */
 static void forget(struct slice *slice)
 {
 	free(slice->sources);
@@ -106,7 +107,7 @@ static void forget(struct slice *slice)
 				 .done = slice->done, .time = slice->time };
 }
 
-/* Those behind @n up to @last become part of it. */
+/* Merges the parts behind @n up to @last into part @n. */
 static void merge(struct rvt_parts *parts, size_t n, size_t last)
 {
 	parts->slices[n].to = parts->slices[last].to;
@@ -287,7 +288,10 @@ int rvt_parts_decode(struct rvt_parts *parts, size_t part, const struct rvt_sess
 
 /* ---- what addresses mean ---- */
 
-/* One that is not past @time, or is made anew in place of the one that was used longer ago. */
+/*
+ * Returns a cursor that is not past @time. It is made anew, in place of the one used longest ago,
+ * if there is none.
+ */
 static struct rvt_cursor *get_cursor(struct rvt_parts *parts, uint64_t time)
 {
 	struct rvt_session *session = parts->session;

@@ -115,7 +115,7 @@ int rvt_perf_info_print(const uint64_t *words, size_t n, char **text)
 	return err;
 }
 
-/* Where the set is that is the same, or @info->n_sets */
+/* Returns the number of the set that is the same, or @info->n_sets. */
 static size_t same_set(const struct rvt_perfdata_info *info, const uint64_t *words, size_t n)
 {
 	size_t number = 0;

@@ -205,7 +205,7 @@ static uint64_t first_byte(const struct buffer *buffer, uint64_t offset, uint64_
 	return chunk->offset <= offset ? offset : chunk->offset < end ? chunk->offset : end;
 }
 
-/* What is left of a record begins amid a message: an empty record before it says so. */
+/* Adds what is left of a record, which begins amid a message. An empty record before it says so. */
 static int add_clipped(struct buffer *buffer, const struct rvt_aux *written)
 {
 	uint64_t end = written->offset;
@@ -400,7 +400,7 @@ int rvt_session_read_records(struct rvt_session *session, char **error)
 	uint64_t pos = 0;
 	int err = 0;
 
-	/* What cannot be read ends the file; the reader has a warning about it. */
+	/* The file ends where it cannot be read. The reader has a warning about that. */
 	while (!err && rvt_perfdata_next(session->file, &pos, &record) > 0)
 		err = read_one(session, &pending, &record, error);
 	if (!err)

@@ -94,7 +94,7 @@ static bool has_stamps(const struct rvt_session *session)
 }
 
 /*
- * How far the buffer has got in time. Without time stamps what a record holds is as old as the
+ * Returns how far the buffer has got in time. Without time stamps all of a record is as old as the
  * record: one that ended later comes later, also where harts share a sink and drain it by turns.
  */
 static uint64_t progress(const struct buffer *buffer, bool stamps)
@@ -153,7 +153,7 @@ int rvt_session_run_merged(struct rvt_session *session)
 	return err;
 }
 
-/* What one buffer needed is given back before the next one is decoded. */
+/* Decodes buffer by buffer. What one needed is given back before the next one begins. */
 static int run_by_cpu(struct rvt_session *session)
 {
 	int err = 0;
@@ -198,7 +198,7 @@ static bool runs_parallel(const struct rvt_session *session)
 	       (session_slices(session) || (session->options.count && sink->reset));
 }
 
-/* What slices have told is void. */
+/* Tells the sink that what slices have told is void. */
 static void reset(struct rvt_session *session)
 {
 	const struct rvt_session_slices *slices = session_slices(session);
@@ -210,7 +210,7 @@ static void reset(struct rvt_session *session)
 	forget_stats(session);
 }
 
-/* Of segments that were not decoded the index has it. */
+/* Adds the statistics of segments that were not decoded, which the index has. */
 static void add_skipped(struct rvt_session *session)
 {
 	const struct rvt_index *index = session->choice ? session->choice->index : NULL;

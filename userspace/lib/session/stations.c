@@ -7,13 +7,13 @@
 #include "index-stations.h"
 #include "slice.h"
 
-/* What no errno is, nor RVT_SLICE_DONE: a run has come to its end. */
+/* A run has come to its end. This is no errno, nor RVT_SLICE_DONE. */
 #define ARRIVED (-4097)
 
 /* Keys of hart flows: their buffer and cpu. */
 #define HARTS RVT_STATION_KEYS
 
-/* How far stations are apart: some segments; and how many there are at most. */
+/* Stations are so many segments apart, and there are at most so many. */
 #define SEGMENTS 4
 #define MAX_STATIONS 1024
 
@@ -80,7 +80,7 @@ static struct index_spot spot_of(const struct buffer *buffer)
 				    .time = buffer->time };
 }
 
-/* What was told since the last one belongs to that one. */
+/* Notes what was told since the last station, to which it belongs. */
 static void note_told(struct making *making)
 {
 	struct rvt_index *index = making->index;
@@ -123,7 +123,7 @@ static int add_station(struct making *making)
 	return err;
 }
 
-/* Not amid what the decoder has of a message and has not passed on. */
+/* Returns whether the decoder has passed on all that it has read. */
 static bool is_between_messages(const struct rvt_session *session)
 {
 	for (size_t i = 0; i < session->n_buffers; i++)
@@ -264,7 +264,7 @@ static struct slice first_slice(const struct rvt_index *index, const struct buff
 	return slice;
 }
 
-/* Nothing of it counts. 0, or -EAGAIN: it does not get there. */
+/* Decodes up to @spot, and nothing of that counts. Returns 0, or -EAGAIN: it does not get there. */
 static int go_to(struct buffer *buffer, const struct index_spot *spot)
 {
 	int more = 1;
