@@ -25,7 +25,7 @@ static bool has_value(const struct rvt_params *p)
 	return !(p->options & RVT_OPT_DATA_NO_VALUE);
 }
 
-/* Where one of both is left out, loads are unified packets. */
+/* Returns whether loads are split packets. They are unified where one of both is left out. */
 static bool splits_loads(const struct rvt_params *p)
 {
 	return p->lrid_width_p && has_address(p) && has_value(p);

@@ -31,7 +31,7 @@ int rvt_etrace_decoder_data(struct rvt_etrace_decoder *dec, const struct rvt_etr
 	ret = rvt_etrace_data_packet(&dec->data, &dec->codec, msg, emit_access, dec, &wrong);
 	if (!wrong)
 		return counted(dec, ret);
-	/* It is no more than a packet that is missing: the flow goes on. */
+	/* A bad data packet is no more than a missing one: the flow goes on. */
 	dec->stats->errors++;
 	dec->stats->lost_accesses++;
 	return rvt_etrace_decoder_data_lost(dec);

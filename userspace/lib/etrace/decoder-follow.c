@@ -205,7 +205,10 @@ static int follow_plain(struct rvt_etrace_decoder *dec, const struct path *path,
 
 enum decision { FOLLOW, IS_WRONG, IS_REPORTED };
 
-/* What a return means that would be followed to @popped. @irets: those since the last outcome. */
+/*
+ * Decides what a return means that would be followed to @popped. @irets: implicit returns since the
+ * last outcome.
+ */
 static enum decision decide_return(struct rvt_etrace_decoder *dec, const struct goal *goal,
 				   uint64_t popped, uint64_t irets)
 {

@@ -17,7 +17,7 @@
 
 #define INLINE inline __attribute__((always_inline))
 #define PAYLOAD_BYTES 16	/* of a key */
-/* That can be read from the beginning of a frame: header, source, time, two words. */
+/* So many bytes can be read from the beginning of a frame: header, source, time, two words. */
 #define WANTED_BYTES (1 + 2 + 8 + PAYLOAD_BYTES)
 #define EXTEND 0x80		/* in a header: a time stamp follows */
 
@@ -27,7 +27,7 @@
  */
 #define NO_ADDRESS UINT64_MAX
 
-/* Nothing of earlier packets is left that the key has not. */
+/* Returns whether nothing of earlier packets is left that the key has not. */
 static bool is_clean(const struct rvt_etrace_decoder *dec)
 {
 	return dec->started && dec->pending && !dec->from_trap && !dec->inferred &&
@@ -118,8 +118,8 @@ static inline unsigned int source_at(const uint8_t *p, unsigned int heads)
 }
 
 /*
- * False: no frame of this source, or one that is too long for a key, or that has a time stamp where
- * there are none. At least WANTED_BYTES can be read.
+ * Cuts off the next frame. Returns false if it is none of this source, is too long for a key, or
+ * has a time stamp where there are none. At least WANTED_BYTES can be read.
  */
 static INLINE bool cut(const struct rvt_etrace_decoder *dec, const uint8_t *p, struct frame *frame,
 		       bool tables)
@@ -170,7 +170,7 @@ static uint32_t bits_of(unsigned int size)
 	return size ? 1 + __builtin_ctz(size) : 0;
 }
 
-/* What support packets change of how these packets are read, and of where they lead. */
+/* Packs what support packets change of how these packets are read, and of where they lead. */
 static uint32_t make_options_state(const struct rvt_etrace_decoder *dec)
 {
 	const uint32_t options = dec->codec.params.options;
@@ -190,7 +190,7 @@ static inline uint32_t options_state(struct rvt_etrace_decoder *dec)
 	return dec->options_state;
 }
 
-/* As a memo has it in .extra. */
+/* Returns @carried as a memo has it in .extra. */
 static uint32_t carried_bits(const struct path *carried)
 {
 	return carried->map_bits | (carried->map_bits ? (carried->map & 1) << 1 : 0);
@@ -290,7 +290,7 @@ bool rvt_etrace_memo_end(struct rvt_etrace_decoder *dec)
 
 /* ---- replaying ---- */
 
-/* Where replaying is. */
+/* The position of replaying. */
 struct etrace_cursor {
 	const uint8_t *p;
 	struct rvt_memo_cursor at;
@@ -311,7 +311,7 @@ static void settle(struct rvt_etrace_decoder *dec, const struct etrace_cursor *r
 	dec->goal.irreport = false;
 }
 
-/* As the decoder notes the time of a packet. */
+/* Notes the time of a packet, as the decoder does. */
 static void pass_time(struct rvt_etrace_decoder *dec, uint64_t stamp)
 {
 	unsigned int bits = 8 * dec->codec.params.timestamp_bytes;
@@ -422,7 +422,7 @@ static inline uint64_t state_of(uint32_t state, uint32_t mapping_id)
 	return ((uint64_t)mapping_id << 32 | state) >> GROUP_BITS;
 }
 
-/* How far predictions are ahead: what they lead to is being fetched. */
+/* Predictions are so far ahead, and what they lead to is prefetched meanwhile. */
 #define AHEAD 4
 
 /*
@@ -526,7 +526,7 @@ static INLINE bool is_memo(const struct replay *r, const struct rvt_memo *s, uin
 				(s->key.address == address || s->key.address == NO_ADDRESS), 1);
 }
 
-/* As struct rvt_memo_adapter has them. */
+/* The functions of struct rvt_memo_adapter. */
 
 static INLINE bool next(void *ctx, struct rvt_memo_cursor at, struct rvt_memo **memo)
 {
@@ -569,7 +569,7 @@ static bool set_outcomes(struct rvt_speculation *spec, uint64_t map, unsigned in
 	return true;
 }
 
-/* What @frame says where @r stands. False: it must be looked at more closely. */
+/* Reads what @frame says where @r stands. Returns false if that takes a closer look. */
 static bool read_spec(const struct rvt_etrace_decoder *dec, const struct etrace_cursor *r,
 		      const struct frame *frame, struct rvt_speculation *spec)
 {
@@ -592,7 +592,7 @@ static bool read_spec(const struct rvt_etrace_decoder *dec, const struct etrace_
 	spec->target = cached ? cached_by(dec, frame->payload[0]) :
 		       rvt_etrace_reported_address(dec, plain.address, r->address);
 	if (dec->cache) {
-		/* Where the jump is, is not known yet. */
+		/* The address of the jump itself is not known yet. */
 		if (dec->codec.params.jump_cache_index == RVT_JUMP_CACHE_SOURCE || spec->target & 1)
 			return false;
 		spec->own = 1 + rvt_etrace_cache_number(dec, 0, spec->target);
@@ -624,8 +624,8 @@ static struct rvt_memo *speculate(struct rvt_etrace_decoder *dec, struct etrace_
 }
 
 /*
- * Where it is noted which memo such a frame was the last time. Not by what came before it, too:
- * that is new where frames are taken one by one.
+ * Returns the slot that says which memo such a frame was the last time. What came before it does
+ * not choose the slot: that is new where frames are taken one by one.
  */
 static inline uint32_t predictor_slot_of(const struct frame *frame)
 {
@@ -659,8 +659,8 @@ struct frame_group {
 };
 
 /*
- * Those of @group, which is at @p, up to one of another source. What their bytes alone lead to is
- * fetched for all of them at once.
+ * Prefetches what the bytes of the frames of @group, which is at @p, lead to: for all of them at
+ * once, up to one of another source.
  */
 static inline __attribute__((always_inline)) void
 cut_group(const struct rvt_etrace_decoder *dec, const uint8_t *p, const struct frame *group,
@@ -778,7 +778,7 @@ static INLINE int take_alone(struct rvt_etrace_decoder *dec, struct etrace_curso
 	return 0;
 }
 
-/* What take_frame() needs is fetched while the memo of its group is looked for. */
+/* Prefetches what take_frame() needs, while the memo of its group is looked for. */
 static inline void fetch_frame(const struct rvt_etrace_decoder *dec, struct rvt_memos *memos,
 			       const struct etrace_cursor *r, const struct frame *frame,
 			       bool tables)
@@ -868,7 +868,7 @@ static INLINE int replay(struct rvt_etrace_decoder *dec, const struct rvt_etrace
 
 	begin_predicted(&r);
 	rvt_memos_replay(dec->flow, cursor->at.pc, mode, &adapter, &r);
-	/* As far as that went when delivering went wrong. */
+	/* This is how far it went when delivering failed. */
 	end_predicted(&r, cursor->at.pc);
 	return r.ret;
 }

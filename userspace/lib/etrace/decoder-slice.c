@@ -25,8 +25,8 @@ void rvt_etrace_slice_source(struct rvt_etrace_slice *slice, struct rvt_etrace_d
 }
 
 /*
- * Not where what was executed before decides what comes: a jump to what was loaded just before, and
- * ecall or ebreak, which do not retire.
+ * Returns whether a slice may begin here. It may not where what was executed before decides what
+ * comes: a jump to what was loaded just before, and ecall or ebreak, which do not retire.
  */
 static bool divides(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
 {

@@ -230,7 +230,7 @@ static bool walk_sequential_jump(const struct walker *w, const struct rvt_insn *
 	return true;
 }
 
-/* True when it is known where an indirect jump leads. */
+/* Walks an indirect jump. Returns whether it is known where that leads. */
 static bool walk_indirect(struct walker *w, const struct rvt_insn *insn, uint64_t pc,
 			  uint64_t *next)
 {
@@ -290,7 +290,7 @@ static enum rvt_etrace_walked step(struct walker *w, const struct rvt_insn *insn
 	return RVT_ETRACE_WALK_TARGET;
 }
 
-/* What was executed last may have loaded what the first instruction jumps to. */
+/* Remembers the load that was executed last: the first instruction may jump to what it loaded. */
 static void remember_load(struct walker *w)
 {
 	enum rvt_insn_class iclass;

@@ -33,7 +33,10 @@ static void append_map(struct path *path, const struct rvt_etrace_msg *msg, unsi
 	path->map_bits += branches;
 }
 
-/* Where the engine stands: not at the last reported address after a packet without one. */
+/*
+ * Returns where the engine stands, which is not the last reported address after a packet without
+ * one.
+ */
 static uint64_t position(const struct rvt_etrace_decoder *dec)
 {
 	uint64_t pc = dec->address;
@@ -65,7 +68,7 @@ static int on_map(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *m
 	return 0;
 }
 
-/* What is wrong with a message that has a branch count; NULL: nothing. */
+/* Returns what is wrong with a message that has a branch count; NULL: nothing. */
 static const char *refuse_count(const struct rvt_etrace_decoder *dec,
 				const struct rvt_etrace_msg *msg)
 {

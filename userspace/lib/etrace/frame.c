@@ -133,7 +133,7 @@ static unsigned int surplus_nulls(const struct rvt_etrace_frames *frames)
 	return n > frames->null_run + 1 ? n - frames->null_run - 1 : 0;
 }
 
-/* True when a boundary was found: the carry buffer begins with it. */
+/* Returns whether a boundary was found: the carry buffer begins with it then. */
 static bool search(struct rvt_etrace_frames *frames)
 {
 	unsigned int start = surplus_nulls(frames), where = 0;
@@ -286,7 +286,7 @@ static enum rvt_etrace_read next_direct(struct rvt_etrace_frames *frames)
 	return deliver(frames, bytes, len, frames->pos_offset - len);
 }
 
-/* What is left when there is no more input. */
+/* Reads what is left when there is no more input. */
 static enum rvt_etrace_read next_at_end(struct rvt_etrace_frames *frames)
 {
 	if (frames->hunting) {

@@ -227,7 +227,7 @@ static void standard_support(struct rvt_etrace_codec *codec, const struct rvt_et
 	p->cache_size_p = msg->field[RVT_ETRACE_F_CACHE_SIZE];
 }
 
-/* What the bits of @field say. An option without a bit is what it was. */
+/* Sets options by the bits of @field. An option without a bit stays as it was. */
 static void listed_options(struct rvt_params *p, const unsigned int *listed, unsigned int n,
 			   uint64_t field)
 {

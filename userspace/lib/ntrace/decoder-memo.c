@@ -14,7 +14,10 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* Nothing of earlier messages but .ahead is left that would decide what the next one means. */
+/*
+ * Returns whether nothing of earlier messages but .ahead is left that would decide what the next
+ * one means.
+ */
 static bool is_clean(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s)
 {
 	return !rvt_ntrace_predicts(s) && s->flow && s->progress == RVT_NTRACE_ACTIVE &&
@@ -103,7 +106,7 @@ static INLINE bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt
 
 /* ---- recording ---- */
 
-/* It has more outcomes than fit a memo. */
+/* Returns whether the message has more outcomes than fit a memo. */
 static bool is_too_long(const struct rvt_ntrace_msg *msg, enum rvt_dialect dialect)
 {
 	struct rvt_ntrace_full full;
@@ -153,7 +156,7 @@ void rvt_ntrace_memo_begin(struct rvt_ntrace_decoder *d, const struct rvt_ntrace
 	struct rvt_ntrace_source *s = d->sources[src];
 	const bool missed = d->missed && d->recent == s;
 
-	/* What predicted branches did is not in the message. */
+	/* The message does not say what predicted branches did. */
 	d->recent = s && rvt_ntrace_predicts(s) ? NULL : s;
 	d->recent_src = src;
 	d->missed = false;
@@ -280,7 +283,7 @@ static bool set_outcomes(struct rvt_speculation *spec, uint64_t hist, uint64_t r
 	return h.bits == h.n_bits;
 }
 
-/* Of ResourceFull, with @n fields, the first from RCODE on. */
+/* Reads a ResourceFull with @n fields from RCODE on. */
 static bool read_full(struct rvt_speculation *spec, enum rvt_dialect dialect,
 		      const uint64_t *field, unsigned int n)
 {
@@ -295,8 +298,8 @@ static bool read_full(struct rvt_speculation *spec, enum rvt_dialect dialect,
 }
 
 /*
- * What message @m says; @reference, @ahead: as in struct state. False: it must be looked at more
- * closely.
+ * Reads what message @m says; @reference, @ahead: as in struct state. Returns false if that takes a
+ * closer look.
  */
 static bool read_spec(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
 		      uint64_t reference, uint64_t ahead, const struct rvt_ntrace_scanned *m,
@@ -468,7 +471,7 @@ static INLINE void fetch_path(const struct rvt_ntrace_scan *scan, struct rvt_mem
 		rvt_memos_fetch_path(memos, rvt_memo_at(memos, m->memo));
 }
 
-/* What was likely for @m is another memo than that of @key. */
+/* Finds the memo of @key, as the one that was likely for @m is another. */
 static __attribute__((noinline)) struct rvt_memo *
 take_missed(struct rvt_flow *flow, const struct rvt_memo_key *key,
 	    const struct rvt_ntrace_scanned *m)
@@ -496,7 +499,7 @@ take_other(struct rvt_flow *flow, const struct rvt_memo *tried, const struct rvt
 	return s;
 }
 
-/* As struct rvt_memo_adapter has them. */
+/* The functions of struct rvt_memo_adapter. */
 
 static INLINE bool next(void *ctx, struct rvt_memo_cursor at, struct rvt_memo **memo)
 {
@@ -640,7 +643,7 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 		replay(d, s, end, mode, xors, false);
 }
 
-/* What the repeated message is, once somebody asks. */
+/* Reads what the repeated message is, once somebody asks. */
 void rvt_ntrace_read_repeat(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s)
 {
 	struct rvt_ntrace_reader reader = d->reader;

@@ -55,7 +55,7 @@ static void on_aux_access_write(struct rvt_ntrace_decoder *d, struct rvt_ntrace_
 	});
 }
 
-/* False: CKSRC is reserved. */
+/* Returns false if CKSRC is reserved. */
 static bool circuit_mark(uint64_t cksrc, enum rvt_mark *mark)
 {
 	switch (cksrc) {

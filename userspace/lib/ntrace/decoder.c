@@ -148,7 +148,7 @@ static void resume(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 	rvt_ntrace_check(d, rvt_flow_start(s->flow, target, msg->offset, true));
 }
 
-/* False: it is an entry of the jump target cache that is not known. */
+/* Finds the target. Returns false if it is an entry of the jump target cache that is not known. */
 static bool find_target(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
 			const struct rvt_ntrace_msg *msg, uint64_t *target)
 {
@@ -159,7 +159,7 @@ static bool find_target(const struct rvt_ntrace_decoder *d, const struct rvt_ntr
 	return true;
 }
 
-/* Where an indirect branch led is not known, and so not the reference of U-ADDR. */
+/* Reports that it is not known where an indirect branch led, which is the reference of U-ADDR. */
 static void lose_target(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
 			const struct rvt_ntrace_msg *msg)
 {
@@ -690,7 +690,10 @@ static bool decoder_slice_done(const struct rvt_stream *stream)
 	return ((const struct rvt_ntrace_decoder *)stream)->done;
 }
 
-/* What is not synchronised anew: whether branches are predicted, and how data messages look. */
+/*
+ * Returns whether slices depend on what is not synchronised anew: whether branches are predicted,
+ * and how data messages look.
+ */
 static bool decoder_slice_carries(const struct rvt_stream *stream)
 {
 	const struct rvt_ntrace_decoder *d = (const struct rvt_ntrace_decoder *)stream;

@@ -113,7 +113,7 @@ static inline uint64_t select_ends(unsigned int fields, uint64_t ends)
 	return selected;
 }
 
-/* What the first @n bytes say, at most 8. */
+/* Reads the first @n bytes, at most 8. */
 static inline uint64_t read_stamp(const uint8_t *p, uint64_t n)
 {
 	return rvt_ntrace_pack(load(p) & masks.stamp[n]);
@@ -214,7 +214,7 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 		m->pair = rvt_pair_predictor_slot(before, mix);
 		rvt_predictors_fetch(predictors, m->pair, mix);
 		p += m->len;
-		/* It is shorter than they are. */
+		/* The message is shorter than the marks are. */
 		marks.ends >>= m->len;
 		marks.lasts >>= m->len;
 		m++;
@@ -225,7 +225,7 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 	scan->mix = mix;
 }
 
-/* The same where not so many bytes are @left. */
+/* Scans where fewer bytes are @left. */
 static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			     const uint8_t fields[256], size_t left,
 			     const struct rvt_predictors *predictors)
@@ -240,7 +240,7 @@ static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops
 		scan->msgs[n].pos = pos + (scan->msgs[n].pos - tail);
 }
 
-/* As many messages as fit. */
+/* Scans as many messages as fit. */
 static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
 			    const uint8_t *end, const struct rvt_predictors *predictors)
 {
@@ -300,7 +300,7 @@ void rvt_ntrace_scan_init(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_
 	rvt_ntrace_scan_begin(scan, NULL);
 }
 
-/* What was taken goes, but for the last one. */
+/* Drops the messages that were taken, but for the last one. */
 static void make_room(struct rvt_ntrace_scan *scan)
 {
 	const unsigned int gone = scan->at ? scan->at - 1 : 0;
