@@ -97,6 +97,7 @@ static void open_event(void)
 {
 	struct event *event = any_event(), *group = any_event();
 	const pid_t pids[] = { 0, -1, any_child(), any_child(), 1 };
+	const pid_t pid = pids[any(ARRAY_SIZE(pids))];
 	struct perf_event_attr attr;
 	unsigned long flags = PERF_FLAG_FD_CLOEXEC;
 	long fd;
@@ -113,7 +114,11 @@ static void open_event(void)
 	attr.enable_on_exec = !any(4);
 	attr.pinned = !any(8);
 	attr.exclusive = !any(8);
-	attr.remove_on_exec = !any(8);
+	/*
+	 * Not of another task: its exec takes ctx->mutex and then our perf_event_mutex, prctl()
+	 * here the reverse (perf_event_remove_on_exec(), perf_event_task_disable(), Linux 7.2).
+	 */
+	attr.remove_on_exec = !pid && !any(8);
 	attr.inherit_thread = !any(8);
 	attr.write_backward = !any(8);
 	attr.freq = !any(8);
@@ -132,8 +137,7 @@ static void open_event(void)
 		group = NULL;
 	else if (any(2))
 		flags |= PERF_FLAG_FD_OUTPUT;
-	fd = syscall(SYS_perf_event_open, &attr, pids[any(ARRAY_SIZE(pids))], any_cpu(),
-		     group ? group->fd : -1, flags);
+	fd = syscall(SYS_perf_event_open, &attr, pid, any_cpu(), group ? group->fd : -1, flags);
 	note(fd);
 	event->fd = fd < 0 ? -1 : (int)fd;
 }
