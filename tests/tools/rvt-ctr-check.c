@@ -541,8 +541,8 @@ static int keep_stack(const struct rvt_perfdata_record *record)
 		return -EBADMSG;
 	ip = words[!!(attr->sample_type & PERF_SAMPLE_IDENTIFIER)];
 	kept = samples[record->cpu].list + samples[record->cpu].n;
-	/* Stock perf sometimes writes the last record of what it has read twice. */
-	if (samples[record->cpu].n && kept[-1].head.time == record->time && kept[-1].head.ip == ip)
+	/* perf record sometimes writes twice what it has read from a cpu's buffer. */
+	if (samples[record->cpu].n && kept[-1].head.time >= record->time)
 		return 0;
 	if (array_grow(&samples[record->cpu].list, samples[record->cpu].n))
 		return -ENOMEM;
