@@ -51,7 +51,7 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 "  -i, --input FILE      recording (perf.data)\n" \
 "      --symfs DIR[:DIR] the recorded machine's files; --no-debuginfod: ask no server\n" \
 "      --vmlinux FILE    kernel code, or --kcore FILE; --kallsyms FILE: its symbols\n" \
-"      --firmware FILE   ELF file of machine mode; --guestvmlinux, --guestkallsyms FILE: of guests\n" \
+"      --firmware FILE   machine mode's ELF file; --guestvmlinux, --guestkallsyms FILE: guests'\n" \
 "      --params FILE     decoder parameters for a recording without any\n" \
 "  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO (s): " \
 	"only these\n" \
