@@ -38,7 +38,21 @@
 				 PERF_SAMPLE_BRANCH_NO_CYCLES | PERF_SAMPLE_BRANCH_TYPE_SAVE | \
 				 PERF_SAMPLE_BRANCH_HW_INDEX | PERF_SAMPLE_BRANCH_PRIV_SAVE)
 
-/* Of ctrdata */
+/**
+ * enum riscv_ctr_type - TYPE of ctrdata, but for RISCV_CTR_TYPE_INTERRUPT
+ * @RISCV_CTR_TYPE_EXCEPTION:		system calls, too
+ * @RISCV_CTR_TYPE_TRAP_RETURN:		sret, mret
+ * @RISCV_CTR_TYPE_NOT_TAKEN:		branch; recorded when asked for only
+ * @RISCV_CTR_TYPE_TAKEN:		branch
+ * @RISCV_CTR_TYPE_INDIRECT_CALL:	jalr with a link register
+ * @RISCV_CTR_TYPE_CALL:		jal with a link register
+ * @RISCV_CTR_TYPE_INDIRECT_JUMP:	jalr without link
+ * @RISCV_CTR_TYPE_JUMP:		jal without link
+ * @RISCV_CTR_TYPE_SWAP:		jalr from one link register with the other: a co-routine's
+ * @RISCV_CTR_TYPE_RETURN:		jalr from a link register
+ * @RISCV_CTR_TYPE_INDIRECT_OTHER:	jalr that links elsewhere
+ * @RISCV_CTR_TYPE_OTHER:		jal that links elsewhere
+ */
 enum riscv_ctr_type {
 	RISCV_CTR_TYPE_EXCEPTION	= 1,
 	RISCV_CTR_TYPE_TRAP_RETURN	= 3,
