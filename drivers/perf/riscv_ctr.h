@@ -68,7 +68,38 @@
 #define RISCV_CTR_TARGET_MISP		BIT_ULL(0)
 #define RISCV_CTR_DATA_TYPE		GENMASK_ULL(3, 0)
 #define RISCV_CTR_DATA_CYCLES		(BIT_ULL(15) | GENMASK_ULL(31, 16))
-#define RISCV_CTR_TYPE_INTERRUPT	2
+
+/**
+ * enum riscv_ctr_type - TYPE of ctrdata
+ * @RISCV_CTR_TYPE_EXCEPTION:		system calls, too
+ * @RISCV_CTR_TYPE_INTERRUPT:		traps that are no exceptions
+ * @RISCV_CTR_TYPE_TRAP_RETURN:		sret, mret
+ * @RISCV_CTR_TYPE_NOT_TAKEN:		branch; recorded when asked for only
+ * @RISCV_CTR_TYPE_TAKEN:		branch
+ * @RISCV_CTR_TYPE_INDIRECT_CALL:	jalr with a link register
+ * @RISCV_CTR_TYPE_CALL:		jal with a link register
+ * @RISCV_CTR_TYPE_INDIRECT_JUMP:	jalr without link
+ * @RISCV_CTR_TYPE_JUMP:		jal without link
+ * @RISCV_CTR_TYPE_SWAP:		jalr from one link register with the other: a co-routine's
+ * @RISCV_CTR_TYPE_RETURN:		jalr from a link register
+ * @RISCV_CTR_TYPE_INDIRECT_OTHER:	jalr that links elsewhere
+ * @RISCV_CTR_TYPE_OTHER:		jal that links elsewhere
+ */
+enum riscv_ctr_type {
+	RISCV_CTR_TYPE_EXCEPTION	= 1,
+	RISCV_CTR_TYPE_INTERRUPT	= 2,
+	RISCV_CTR_TYPE_TRAP_RETURN	= 3,
+	RISCV_CTR_TYPE_NOT_TAKEN	= 4,
+	RISCV_CTR_TYPE_TAKEN		= 5,
+	RISCV_CTR_TYPE_INDIRECT_CALL	= 8,
+	RISCV_CTR_TYPE_CALL		= 9,
+	RISCV_CTR_TYPE_INDIRECT_JUMP	= 10,
+	RISCV_CTR_TYPE_JUMP		= 11,
+	RISCV_CTR_TYPE_SWAP		= 12,
+	RISCV_CTR_TYPE_RETURN		= 13,
+	RISCV_CTR_TYPE_INDIRECT_OTHER	= 14,
+	RISCV_CTR_TYPE_OTHER		= 15,
+};
 
 /* struct perf_event_attr.config: options are where the control register has them */
 #define RISCV_CTR_CONFIG_OPTIONS	(RISCV_CTR_CTL_RASEMU | RISCV_CTR_CTL_STE | \

@@ -38,36 +38,6 @@
 				 PERF_SAMPLE_BRANCH_NO_CYCLES | PERF_SAMPLE_BRANCH_TYPE_SAVE | \
 				 PERF_SAMPLE_BRANCH_HW_INDEX | PERF_SAMPLE_BRANCH_PRIV_SAVE)
 
-/**
- * enum riscv_ctr_type - TYPE of ctrdata, but for RISCV_CTR_TYPE_INTERRUPT
- * @RISCV_CTR_TYPE_EXCEPTION:		system calls, too
- * @RISCV_CTR_TYPE_TRAP_RETURN:		sret, mret
- * @RISCV_CTR_TYPE_NOT_TAKEN:		branch; recorded when asked for only
- * @RISCV_CTR_TYPE_TAKEN:		branch
- * @RISCV_CTR_TYPE_INDIRECT_CALL:	jalr with a link register
- * @RISCV_CTR_TYPE_CALL:		jal with a link register
- * @RISCV_CTR_TYPE_INDIRECT_JUMP:	jalr without link
- * @RISCV_CTR_TYPE_JUMP:		jal without link
- * @RISCV_CTR_TYPE_SWAP:		jalr from one link register with the other: a co-routine's
- * @RISCV_CTR_TYPE_RETURN:		jalr from a link register
- * @RISCV_CTR_TYPE_INDIRECT_OTHER:	jalr that links elsewhere
- * @RISCV_CTR_TYPE_OTHER:		jal that links elsewhere
- */
-enum riscv_ctr_type {
-	RISCV_CTR_TYPE_EXCEPTION	= 1,
-	RISCV_CTR_TYPE_TRAP_RETURN	= 3,
-	RISCV_CTR_TYPE_NOT_TAKEN	= 4,
-	RISCV_CTR_TYPE_TAKEN		= 5,
-	RISCV_CTR_TYPE_INDIRECT_CALL	= 8,
-	RISCV_CTR_TYPE_CALL		= 9,
-	RISCV_CTR_TYPE_INDIRECT_JUMP	= 10,
-	RISCV_CTR_TYPE_JUMP		= 11,
-	RISCV_CTR_TYPE_SWAP		= 12,
-	RISCV_CTR_TYPE_RETURN		= 13,
-	RISCV_CTR_TYPE_INDIRECT_OTHER	= 14,
-	RISCV_CTR_TYPE_OTHER		= 15,
-};
-
 static const u8 riscv_ctr_perf_type[16] = {
 	[RISCV_CTR_TYPE_EXCEPTION]	= PERF_BR_SYSCALL,
 	[RISCV_CTR_TYPE_INTERRUPT]	= PERF_BR_IRQ,
@@ -231,13 +201,23 @@ void riscv_ctr_brstack_del(struct perf_event *event)
 	riscv_ctr->clear();
 }
 
+/* The hart that calls, or NULL when no event with branch stacks is on it. */
+static struct riscv_ctr_brstack *riscv_ctr_brstack_in_use(void)
+{
+	struct riscv_ctr_brstack *hart;
+
+	if (!riscv_ctr_brstacks)
+		return NULL;
+	hart = this_cpu_ptr(riscv_ctr_brstacks);
+	return hart->users ? hart : NULL;
+}
+
 /* Power management may have cost the hart its registers. */
 void riscv_ctr_brstack_power_lost(void)
 {
-	struct riscv_ctr_brstack *hart = riscv_ctr_brstacks ? this_cpu_ptr(riscv_ctr_brstacks) :
-					 NULL;
+	struct riscv_ctr_brstack *hart = riscv_ctr_brstack_in_use();
 
-	if (hart && hart->users)
+	if (hart)
 		riscv_ctr->start(hart->control, riscv_ctr_brstack_depth);
 }
 
@@ -336,10 +316,9 @@ void riscv_ctr_brstack_sample(struct perf_event *event, struct perf_sample_data 
  */
 void riscv_ctr_brstack_thaw(void)
 {
-	struct riscv_ctr_brstack *hart = riscv_ctr_brstacks ? this_cpu_ptr(riscv_ctr_brstacks) :
-					 NULL;
+	struct riscv_ctr_brstack *hart = riscv_ctr_brstack_in_use();
 
-	if (!hart || !hart->users)
+	if (!hart)
 		return;
 	if (hart->control & RISCV_CTR_CTL_S && !(hart->control & RISCV_CTR_CTL_RASEMU))
 		riscv_ctr->clear();

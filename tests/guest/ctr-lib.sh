@@ -28,11 +28,26 @@ layout()
 	layout_check=--draft
 }
 
+# ctr_boot KERNEL MODEL-ARGS: boot the guest of this layout, which runs $dir/share/run.
+ctr_boot()
+{
+	local kernel=$1 model=$2 status
+
+	# shellcheck disable=SC2086
+	"$LAB" run --kernel "$kernel" --smp 2 $layout_options --share "$dir/share" \
+		--timeout "${GUEST_TIMEOUT:-400}" \
+		--plugin "$TOP/build/model/rvtrace-ctr.so,log=$dir/log${model:+,$model}" -- \
+		sh /mnt/share/run >"$dir/output" 2>&1
+	status=$?
+	[ $status -eq 0 ] || guest_failed $status
+	return $status
+}
+
 # ctr_guest NAME KERNEL MODEL-ARGS SCRIPT: run SCRIPT in the guest of this layout. What it leaves is
 # in $dir/share.
 ctr_guest()
 {
-	local name=$1 kernel=$2 model=$3 script=$4 status
+	local name=$1 kernel=$2 model=$3 script=$4
 
 	dir=$TOP/build/guest/$test_name-$layout-$name
 	rm -rf "$dir"
@@ -65,15 +80,7 @@ ctr_guest()
 		rmmod riscv_ctr || exit 4
 		! dmesg | grep -E 'WARNING:|BUG:|Oops|rcu.*stall' || exit 5
 	END
-	model=$layout_model${layout_model:+${model:+,}}$model
-	# shellcheck disable=SC2086
-	"$LAB" run --kernel "$kernel" --smp 2 $layout_options --share "$dir/share" \
-		--timeout "${GUEST_TIMEOUT:-400}" \
-		--plugin "$TOP/build/model/rvtrace-ctr.so,log=$dir/log${model:+,$model}" -- \
-		sh /mnt/share/run >"$dir/output" 2>&1
-	status=$?
-	[ $status -eq 0 ] || guest_failed $status
-	return $status
+	ctr_boot "$kernel" "$layout_model${layout_model:+${model:+,}}$model"
 }
 
 # equals NAME MIN [rvt-ctr-check options]: the samples of the recording are right; their types are

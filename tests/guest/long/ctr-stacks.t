@@ -11,12 +11,12 @@
 check "cross-compile the workload" workload transfers -static
 check "cross-compile the deep stack" workload deep -static
 
+layout 1.0
 # stacks_guest NAME SCRIPT: run SCRIPT in the guest; counters overflow every 20000 instructions.
 stacks_guest()
 {
-	local name=$1 script=$2 status
+	local name=$1 script=$2
 
-	layout=1.0
 	dir=$TOP/build/guest/$test_name-$name
 	rm -rf "$dir"
 	mkdir -p "$dir/share" "$dir/log"
@@ -36,12 +36,7 @@ stacks_guest()
 		$script
 		! dmesg | grep -E 'WARNING:|BUG:|Oops|rcu.*stall' || exit 5
 	END
-	"$LAB" run --kernel series --smp 2 --share "$dir/share" --timeout "${GUEST_TIMEOUT:-600}" \
-		--plugin "$TOP/build/model/rvtrace-ctr.so,log=$dir/log,overflow=20000" -- \
-		sh /mnt/share/run >"$dir/output" 2>&1
-	status=$?
-	[ $status -eq 0 ] || guest_failed $status
-	return $status
+	ctr_boot series overflow=20000
 }
 
 # same NAME MIN: all samples of the recording are right
