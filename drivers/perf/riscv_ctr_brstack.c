@@ -236,7 +236,7 @@ static void riscv_ctr_brstack_restore(struct riscv_ctr_brstack_task *stack, u64 
 	stack->valid = false;
 }
 
-/* Records have no name on them: what is there is the task's that leaves. */
+/* Records do not say whose they are: those of the task that leaves are saved or dropped. */
 static void riscv_ctr_brstack_sched_task(struct perf_event_pmu_context *pmu_ctx,
 					 struct task_struct *task, bool sched_in)
 {
@@ -310,9 +310,9 @@ void riscv_ctr_brstack_sample(struct perf_event *event, struct perf_sample_data 
 /**
  * riscv_ctr_brstack_thaw - the handler of overflows is done: recording goes on
  *
- * The hart froze it, whose counter ever overflowed. What is recorded from here on does not follow
- * what was before, where the handler itself would have been recorded. Of call stacks it does: all
- * that was called meanwhile has returned.
+ * The hart froze recording, whichever counter overflowed. New records do not follow the old ones
+ * where the handler itself would have been recorded, so the old ones are dropped. Call stacks go on:
+ * all that was called meanwhile has returned.
  */
 void riscv_ctr_brstack_thaw(void)
 {

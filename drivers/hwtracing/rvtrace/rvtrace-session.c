@@ -580,7 +580,10 @@ bool rvtrace_path_stop_flight(struct rvtrace_cpu *rc)
 	return rvtrace_take_lost(rc) || lost;
 }
 
-/* After rvtrace_session_panic(): only its own hart could have stopped the encoder of @rc. */
+/*
+ * Returns whether the encoder of @rc goes on after rvtrace_session_panic(), as only its own hart
+ * could stop it.
+ */
 bool rvtrace_panic_goes_on(const struct rvtrace_cpu *rc)
 {
 	return rc->encoder && rc->encoder->comp.control & RVTRACE_CONTROL_ENABLE;
@@ -605,7 +608,7 @@ static void rvtrace_panic_disable(struct rvtrace_component *comp)
 		comp->broken = true;
 }
 
-/* An encoder that only its own hart can stop sends to @comp, which is so far from its sink. */
+/* Returns whether such an encoder sends to @comp, which is @distance hops before its sink. */
 static bool rvtrace_panic_is_fed(const struct rvtrace_component *comp, int distance)
 {
 	const struct rvtrace_cpu *rc;
