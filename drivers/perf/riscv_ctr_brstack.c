@@ -311,8 +311,8 @@ void riscv_ctr_brstack_sample(struct perf_event *event, struct perf_sample_data 
  * riscv_ctr_brstack_thaw - the handler of overflows is done: recording goes on
  *
  * The hart froze recording, whichever counter overflowed. New records do not follow the old ones
- * where the handler itself would have been recorded, so the old ones are dropped. Call stacks go on:
- * all that was called meanwhile has returned.
+ * where the handler itself would have been recorded, so the old ones are dropped. Call stacks go
+ * on: all that was called meanwhile has returned.
  */
 void riscv_ctr_brstack_thaw(void)
 {
