@@ -24,7 +24,7 @@ struct slice {
 	bool executed;			/* anything */
 	bool extended;			/* the next one cannot be decoded on its own */
 	bool owned_at_end;		/* the context was known */
-	bool unowned_at_begin;		/* flow came before any context */
+	bool unowned_at_begin;		/* flow, or its loss, came before any context */
 	bool lost_at_end;		/* in code that cannot be read */
 	bool lost_at_begin;		/* took for granted that the slice before was */
 	bool given_up;			/* of the record in which it ends, bytes are missing */
