@@ -97,8 +97,8 @@ static struct rvt_segment *learn(struct fixture *f, uint32_t flags, uint64_t pc,
 
 	assert_true(rvt_tables_prepare_segments(f->flow, flags));
 	assert_int_equal(rvt_flow_enter(f->flow, pc, &block), 0);
-	return rvt_walk_learn_segment(f->flow, flags, rvt_segments_node(f->flow->segments, block),
-				      key);
+	return rvt_segments_learn(f->flow, rvt_segments_node(f->flow->segments, block), key,
+				  flags);
 }
 
 static const struct rvt_segment_path *path_of(const struct fixture *f,

@@ -2,7 +2,7 @@
 /*
  * Inside librvtrace: the block cache. Blocks belong to a block table, which is one code object at
  * one bias, decoded for one kind of hart; all spaces that map the object there share it. A table
- * has an entry per half-word. Readers need no lock: entries and links are published whole.
+ * has an entry per half-word. Readers need no lock: entries are published whole.
  */
 #ifndef RVT_LIB_FLOW_BLOCKS_H
 #define RVT_LIB_FLOW_BLOCKS_H
@@ -36,8 +36,6 @@ enum rvt_block_end {
 struct rvt_code_block {
 	struct rvt_block pub;
 	struct rvt_block_table *table;	/* NULL: made for one space only */
-	/* the block that follows, when it is in the same block table */
-	_Atomic(struct rvt_code_block *) taken, next;
 	uint64_t end_pc;		/* behind the last instruction */
 	uint32_t insns;			/* that can retire */
 	uint32_t halfwords;		/* of them */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include "flow/core/predictions.h"
+#include "flow/core/state.h"
 #include "flow/memo/segments.h"
 #include "flow/order.h"
 
@@ -78,7 +79,8 @@ uint32_t rvt_segments_node(struct rvt_segments *segments, struct rvt_code_block 
 #define MAX_HALFWORDS 4095
 
 struct builder {
-	const struct rvt_segment_order *order;
+	struct rvt_flow *flow;
+	uint32_t flags;		/* RVT_RUN_* of the order */
 	bool tail;		/* these are all: on to the next indirect jump */
 	bool to_branch;		/* or up to the next branch */
 	uint32_t key;		/* outcomes left, with a stop bit above the last of them */
@@ -133,7 +135,7 @@ static void add_run(struct builder *p, struct rvt_code_block *b)
  */
 static bool is_free(const struct builder *p, const struct rvt_code_block *b, bool *alone)
 {
-	if (!(p->order->flags & RVT_RUN_SEQUENTIAL_JUMP))
+	if (!(p->flags & RVT_RUN_SEQUENTIAL_JUMP))
 		return true;
 	/* The instruction before decides. At the beginning of a segment that is not known. */
 	*alone = b->pub.insns == 1 && !p->path.last;
@@ -146,8 +148,8 @@ static bool returns_implicitly(const struct builder *p, const struct rvt_code_bl
 {
 	bool alone = false;
 
-	if (!(p->order->flags & RVT_RUN_IMPLICIT_RETURN) ||
-	    p->order->flags & RVT_RUN_STOP_RETURN || !p->depth || !is_free(p, b, &alone))
+	if (!(p->flags & RVT_RUN_IMPLICIT_RETURN) ||
+	    p->flags & RVT_RUN_STOP_RETURN || !p->depth || !is_free(p, b, &alone))
 		return false;
 	return !alone;
 }
@@ -155,7 +157,7 @@ static bool returns_implicitly(const struct builder *p, const struct rvt_code_bl
 /* Returns whether the indirect jump at the end of @b goes where the instruction before it says. */
 static bool jumps_sequentially(const struct builder *p, const struct rvt_code_block *b)
 {
-	return p->order->flags & RVT_RUN_SEQUENTIAL_JUMP && b->sequential &&
+	return p->flags & RVT_RUN_SEQUENTIAL_JUMP && b->sequential &&
 	       (b->end == RVT_END_INDIRECT || b->end == RVT_END_IND_CALL);
 }
 
@@ -170,24 +172,24 @@ static bool push(struct builder *p, const struct rvt_code_block *b)
 }
 
 /*
- * Finds how the segment goes on from @b. Sets *taken and *pc, the address that follows. Returns
- * false if the segment must end before @b.
+ * Finds how the segment goes on from @b. Sets *pc, the address that follows. Returns false if the
+ * segment must end before @b.
  */
-static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken, uint64_t *pc)
+static bool go_on(struct builder *p, const struct rvt_code_block *b, uint64_t *pc)
 {
 	bool jump = b->end == RVT_END_JUMP || b->end == RVT_END_CALL;
 	bool outcome = b->end == RVT_END_BRANCH ||
-		       (jump && p->order->flags & RVT_RUN_ALL_JUMPS);
+		       (jump && p->flags & RVT_RUN_ALL_JUMPS);
+	bool taken = jump;
 
-	*taken = jump;
 	if (outcome) {
 		if (!has_outcome(p))
 			return false;
-		*taken = p->key & 1;
-		if (jump && !*taken)
+		taken = p->key & 1;
+		if (jump && !taken)
 			return false;
 	}
-	*pc = *taken ? b->pub.target : b->end_pc;
+	*pc = taken ? b->pub.target : b->end_pc;
 	if (b->end == RVT_END_CALL) {
 		if (!push(p, b))
 			return false;
@@ -209,7 +211,7 @@ static bool go_on(struct builder *p, const struct rvt_code_block *b, bool *taken
 				rvt_prediction_short(b->end_pc - 2 * b->last_halfwords);
 		p->key >>= 1;
 		p->used++;
-		p->taken += *taken;
+		p->taken += taken;
 		p->path.jumps += jump;
 	}
 	return true;
@@ -225,8 +227,8 @@ static bool leaves(struct builder *p, const struct rvt_code_block *b)
 		return false;
 	if (alone)
 		p->path.flags |= RVT_SEGMENT_ALONE;
-	if (b->end == RVT_END_RETURN && p->order->flags & RVT_RUN_IMPLICIT_RETURN &&
-	    !(p->order->flags & RVT_RUN_STOP_RETURN))
+	if (b->end == RVT_END_RETURN && p->flags & RVT_RUN_IMPLICIT_RETURN &&
+	    !(p->flags & RVT_RUN_STOP_RETURN))
 		p->ends_return = true;
 	if (b->absolute)
 		p->path.flags |= RVT_SEGMENT_ABSOLUTE;
@@ -259,15 +261,14 @@ static bool may_go_on(const struct builder *p, const struct rvt_code_block *b,
 /* Follows the blocks of the segment. Returns the one behind it, if that is in the same table. */
 static struct rvt_code_block *follow(struct builder *p, struct rvt_code_block *b)
 {
-	const struct rvt_segment_order *order = p->order;
 	struct rvt_block_table *table = b->table;
 	uint64_t pc;
-	bool taken;
 
 	p->path.end_pc = b->pub.pc;
-	while (may_go_on(p, b, table) && go_on(p, b, &taken, &pc)) {
+	while (may_go_on(p, b, table) && go_on(p, b, &pc)) {
 		add_run(p, b);
-		b = order->next(order->ctx, b, taken, pc);
+		if (rvt_flow_enter(p->flow, pc, &b))
+			b = NULL;
 		p->path.end_pc = pc;
 	}
 	return b && b->table == table ? b : NULL;
@@ -353,18 +354,18 @@ static bool find_end(struct builder *p, struct rvt_code_block *first, struct rvt
 	       p->halfwords <= MAX_HALFWORDS;
 }
 
-/* Makes the segment from @node. */
-static struct rvt_segment build(struct rvt_segments *segments, uint32_t node,
-				const struct rvt_segment_order *order,
+/* Makes the segment of @key from @node. */
+static struct rvt_segment build(struct rvt_flow *flow, uint32_t node, uint32_t key, uint32_t flags,
 				struct rvt_segment_branches *branches)
 {
-	const unsigned int n = rvt_segment_key_outcomes(order->key);
+	const unsigned int n = rvt_segment_key_outcomes(key);
+	struct rvt_segments *segments = flow->segments;
 	struct builder p = {
-		.order = order, .branches = branches, .path.low = UINT64_MAX,
-		.tail = n < RVT_SEGMENT_OUTCOMES && !(order->key & RVT_SEGMENT_END),
+		.flow = flow, .flags = flags, .branches = branches, .path.low = UINT64_MAX,
+		.tail = n < RVT_SEGMENT_OUTCOMES && !(key & RVT_SEGMENT_END),
 		.to_branch = n < RVT_SEGMENT_OUTCOMES &&
-			     (order->key & RVT_SEGMENT_TO_BRANCH) == RVT_SEGMENT_TO_BRANCH,
-		.key = (order->key & ((1u << n) - 1)) | 1u << n,
+			     (key & RVT_SEGMENT_TO_BRANCH) == RVT_SEGMENT_TO_BRANCH,
+		.key = (key & ((1u << n) - 1)) | 1u << n,
 	};
 	struct rvt_code_block *first = segments->blocks[node], *end;
 	struct rvt_segment seg = { .state = RVT_SEGMENT_NONE };
@@ -431,17 +432,17 @@ struct rvt_segment *rvt_segment_find(struct rvt_segments *segments, uint32_t nod
  * not use up, unless a jump may have ended it for its outcome. One that leaves goes on behind the
  * last outcome that it uses up, so the number of the others does not matter either.
  */
-static uint32_t open_bits(const struct rvt_segment_order *order, const struct rvt_segment *seg)
+static uint32_t open_bits(uint32_t key, uint32_t flags, const struct rvt_segment *seg)
 {
 	const uint32_t more = OUTCOMES & ~((1u << seg->used) - 1);
 	const uint32_t needed = seg->used ? 1u << (RVT_SEGMENT_OUTCOMES + seg->used - 1) : 0;
 
-	if (seg->state == RVT_SEGMENT_NONE || order->key & RVT_SEGMENT_END ||
-	    order->flags & RVT_RUN_ALL_JUMPS)
+	if (seg->state == RVT_SEGMENT_NONE || key & RVT_SEGMENT_END ||
+	    flags & RVT_RUN_ALL_JUMPS)
 		return 0;
 	if (seg->leaves)
 		return more | (RVT_SEGMENT_THERE & ~needed);
-	return rvt_segment_key_outcomes(order->key) == RVT_SEGMENT_OUTCOMES ? more : 0;
+	return rvt_segment_key_outcomes(key) == RVT_SEGMENT_OUTCOMES ? more : 0;
 }
 
 static void make_dense(struct rvt_segments *segments, uint32_t node)
@@ -478,10 +479,12 @@ static struct rvt_segment *free_segment(struct rvt_segments *segments, uint32_t 
 	return segments->lines[segments->more[node].link].segments;
 }
 
-struct rvt_segment *rvt_segments_learn(struct rvt_segments *segments, uint32_t node,
-				       const struct rvt_segment_order *order)
+struct rvt_segment *rvt_segments_learn(struct rvt_flow *flow, uint32_t node, uint32_t key,
+				       uint32_t flags)
 {
-	const bool predicted = order->flags & RVT_RUN_PREDICTED;
+	struct rvt_segments *segments = flow->segments;
+	struct rvt_mapping *mapping = flow->mapping;
+	const bool predicted = flags & RVT_RUN_PREDICTED;
 	struct rvt_segment_branches branches;
 	struct rvt_segment *seg, built;
 
@@ -489,9 +492,11 @@ struct rvt_segment *rvt_segments_learn(struct rvt_segments *segments, uint32_t n
 		return NULL;
 	if (predicted)
 		branches = (struct rvt_segment_branches){ .at = { 0 } };
-	built = build(segments, node, order, predicted ? &branches : NULL);
-	built.open = open_bits(order, &built);
-	built.key = order->key & (RVT_SEGMENT_KEYS - 1) & ~(uint32_t)built.open;
+	built = build(flow, node, key, flags, predicted ? &branches : NULL);
+	/* Finding blocks has changed it. */
+	flow->mapping = mapping;
+	built.open = open_bits(key, flags, &built);
+	built.key = key & (RVT_SEGMENT_KEYS - 1) & ~(uint32_t)built.open;
 	seg = free_segment(segments, sparse_node(segments, node));
 	*seg = built;
 	if (predicted)

@@ -37,21 +37,12 @@ static inline bool rvt_segments_have_room(const struct rvt_segments *segments)
  */
 uint32_t rvt_segments_node(struct rvt_segments *segments, struct rvt_code_block *block);
 
-struct rvt_segment_order {
-	uint32_t key;
-	uint32_t flags;		/* RVT_RUN_* of the order */
-	void *ctx;
-	/* finds the block at @pc, which follows @from; NULL if there is none */
-	struct rvt_code_block *(*next)(void *ctx, struct rvt_code_block *from, bool taken,
-				       uint64_t pc);
-};
-
 /*
- * rvt_segments_learn - makes the segment from @node under @order, which is not known. It may be
- * RVT_SEGMENT_NONE. NULL: there is no room.
+ * rvt_segments_learn - makes the segment of @key from @node, in flow->mapping, under orders with
+ * @flags (RVT_RUN_*). It is not known yet, and may be RVT_SEGMENT_NONE. NULL: there is no room.
  */
-struct rvt_segment *rvt_segments_learn(struct rvt_segments *segments, uint32_t node,
-				       const struct rvt_segment_order *order);
+struct rvt_segment *rvt_segments_learn(struct rvt_flow *flow, uint32_t node, uint32_t key,
+				       uint32_t flags);
 
 /* The same as rvt_segment() for what is not where it is looked for first. */
 struct rvt_segment *rvt_segment_find(struct rvt_segments *segments, uint32_t node, uint32_t key,

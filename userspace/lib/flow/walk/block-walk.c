@@ -169,11 +169,6 @@ static bool infer_sequential(struct rvt_flow *flow, const struct rvt_walk *w,
 	return rvt_code_sequential(&flow->code, load_pc, &load, &jump, target);
 }
 
-static int go_to_target(struct rvt_flow *flow, struct rvt_code_block *b)
-{
-	return rvt_walk_go(flow, rvt_walk_follow(flow, b, &b->taken, b->pub.target), b->pub.target);
-}
-
 /* Executes what is left of @b, which no limit forbids, and moves on to its successor. */
 static int execute_block(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_code_block *b)
 {
@@ -196,18 +191,16 @@ static int execute_block(struct rvt_flow *flow, struct rvt_walk *w, struct rvt_c
 		return -ECANCELED;
 	switch (b->end) {
 	case RVT_END_FALL:
-		return rvt_walk_go(flow, rvt_walk_follow(flow, b, &b->next, b->end_pc), b->end_pc);
+		return rvt_walk_go(flow, b->end_pc);
 	case RVT_END_BRANCH:
 		w->branches++;
 		w->taken += taken;
-		if (taken)
-			return go_to_target(flow, b);
-		return rvt_walk_go(flow, rvt_walk_follow(flow, b, &b->next, b->end_pc), b->end_pc);
+		return rvt_walk_go(flow, taken ? b->pub.target : b->end_pc);
 	case RVT_END_CALL:
 		rvt_returns_push(&flow->base.returns, b->end_pc);
 		/* fall through */
 	case RVT_END_JUMP:
-		return go_to_target(flow, b);
+		return rvt_walk_go(flow, b->pub.target);
 	case RVT_END_TRAP_INSN:
 		return RVT_GO_ON;
 	default:

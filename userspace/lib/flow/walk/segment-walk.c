@@ -8,29 +8,6 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define INLINE inline __attribute__((always_inline))
 
-static struct rvt_code_block *next_of_segment(void *ctx, struct rvt_code_block *from, bool taken,
-					      uint64_t pc)
-{
-	struct rvt_code_block *b;
-
-	if (from->end >= RVT_END_INDIRECT)
-		return rvt_flow_enter(ctx, pc, &b) ? NULL : b;
-	return rvt_walk_follow(ctx, from, taken ? &from->taken : &from->next, pc);
-}
-
-struct rvt_segment *rvt_walk_learn_segment(struct rvt_flow *flow, uint32_t flags, uint32_t node,
-					   uint32_t key)
-{
-	struct rvt_mapping *mapping = flow->mapping;
-	const struct rvt_segment_order order = {
-		.key = key, .flags = flags, .ctx = flow, .next = next_of_segment,
-	};
-	struct rvt_segment *seg = rvt_segments_learn(flow->segments, node, &order);
-
-	flow->mapping = mapping;
-	return seg;
-}
-
 uint32_t rvt_walk_predict(struct rvt_flow *flow, uint32_t flags, uint32_t node,
 			  struct rvt_segment *from)
 {
@@ -43,7 +20,7 @@ uint32_t rvt_walk_predict(struct rvt_flow *flow, uint32_t flags, uint32_t node,
 		unsigned int wrong;
 
 		if (!seg)
-			seg = rvt_walk_learn_segment(flow, flags, node, key);
+			seg = rvt_segments_learn(flow, node, key, flags);
 		if (!seg || seg->state == RVT_SEGMENT_NONE)
 			return key;
 		wrong = rvt_segment_mispredicted(&flow->base.predictions, segments, seg);
@@ -75,7 +52,7 @@ static struct rvt_segment *learn(struct rvt_flow *flow, struct rvt_walk *w, uint
 				 uint32_t key, struct rvt_segment *seg)
 {
 	if (!seg)
-		seg = rvt_walk_learn_segment(flow, w->flags, node, key);
+		seg = rvt_segments_learn(flow, node, key, w->flags);
 	if (seg && seg->state != RVT_SEGMENT_NONE)
 		return seg;
 	/* The segment that is not worth it may be one from the next block on. */
@@ -389,8 +366,11 @@ static int settle(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_se
 			path->end, false, path->flags & RVT_SEGMENT_ABSOLUTE, path->end_pc,
 			path->flags & RVT_SEGMENT_ABSOLUTE ? path->last->pub.target : 0,
 		});
+	rvt_walk_go(flow, pc);
 	/* Mappings have changed where there is none: the block must be found anew. */
-	return rvt_walk_go(flow, flow->mapping ? next : NULL, pc);
+	if (flow->mapping)
+		flow->block = next;
+	return RVT_GO_ON;
 }
 
 int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w)

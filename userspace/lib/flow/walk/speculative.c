@@ -204,7 +204,7 @@ learn(struct rvt_flow *flow, struct speculation *d, uint32_t flags, uint32_t nod
 	struct rvt_segment *seg;
 
 	flow->mapping = d->mapping;
-	seg = rvt_walk_learn_segment(flow, flags, node, key);
+	seg = rvt_segments_learn(flow, node, key, flags);
 	flow->mapping = mapping;
 	/* The block table may now have segments where it had none. */
 	return look_at_table(flow, d) ? seg : NULL;

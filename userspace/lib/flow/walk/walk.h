@@ -47,9 +47,6 @@ struct rvt_walk {
 int rvt_walk_order(struct rvt_flow *flow, struct rvt_walk *w);
 /* More outcomes into .outcomes.bits, if there are more. */
 void rvt_walk_fill(struct rvt_walk *w);
-/* The block at @pc, which @link of @from leads to. NULL: it must be found. */
-struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_block *from,
-				       _Atomic(struct rvt_code_block *) *link, uint64_t pc);
 /* A block is left by its last instruction, an indirect jump. */
 struct rvt_leaving {
 	uint8_t end;			/* of the block, enum rvt_block_end */
@@ -61,10 +58,10 @@ struct rvt_leaving {
 /* The jump was executed. Returns a stop or RVT_GO_ON. */
 int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_leaving *leaving);
 
-/* Continues at @pc, whose block is @b or, when that is NULL, has yet to be found. */
-static inline int rvt_walk_go(struct rvt_flow *flow, struct rvt_code_block *b, uint64_t pc)
+/* Continues at @pc, whose block has yet to be found. */
+static inline int rvt_walk_go(struct rvt_flow *flow, uint64_t pc)
 {
-	flow->block = b;
+	flow->block = NULL;
 	flow->pc = pc;
 	flow->insn = 0;
 	flow->halfword = 0;
@@ -78,13 +75,6 @@ static inline int rvt_walk_go(struct rvt_flow *flow, struct rvt_code_block *b, u
  * that the order allows. Returns a stop, RVT_GO_ON, or -ECANCELED.
  */
 int rvt_walk_segments(struct rvt_flow *flow, struct rvt_walk *w);
-
-/*
- * The segment of @key from @node, in flow->mapping, under orders with @flags; it is not known yet.
- * It may be RVT_SEGMENT_NONE. NULL: there is no room.
- */
-struct rvt_segment *rvt_walk_learn_segment(struct rvt_flow *flow, uint32_t flags, uint32_t node,
-					   uint32_t key);
 
 /*
  * The key of the segment from @node, behind @from, that the branch predictor leads through: it is

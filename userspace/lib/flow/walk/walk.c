@@ -1,27 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/*
- * Block walk: from block to block.
- */
+/* What block walk and segment walk share: getting outcomes, leaving by an indirect jump. */
 #include "flow/walk/walk.h"
-
-struct rvt_code_block *rvt_walk_follow(struct rvt_flow *flow, struct rvt_code_block *from,
-				       _Atomic(struct rvt_code_block *) *link, uint64_t pc)
-{
-	struct rvt_code_block *b = atomic_load_explicit(link, memory_order_acquire);
-	struct rvt_mapping *mapping = flow->mapping;
-
-	if (!mapping)
-		return NULL;
-	/* An object may be mapped in parts: the link must stay in the mapping where the flow is. */
-	if (b && b->pub.pc - mapping->start <= mapping->last - mapping->start &&
-	    b->pub.bytes - 1 <= mapping->last - b->pub.pc)
-		return b;
-	if (rvt_flow_enter(flow, pc, &b))
-		return NULL;
-	if (from->table && b->table == from->table)
-		atomic_store_explicit(link, b, memory_order_release);
-	return b;
-}
 
 void rvt_walk_fill(struct rvt_walk *w)
 {
@@ -60,16 +39,16 @@ int rvt_walk_leave(struct rvt_flow *flow, struct rvt_walk *w, const struct rvt_l
 	if (l->end == RVT_END_IND_CALL || (l->end == RVT_END_COROUTINE && is_return))
 		rvt_returns_push(&flow->base.returns, l->end_pc);
 	if (l->inferred)
-		return rvt_walk_go(flow, NULL, l->target);
-	rvt_walk_go(flow, NULL, l->end_pc);
+		return rvt_walk_go(flow, l->target);
+	rvt_walk_go(flow, l->end_pc);
 	flow->consecutive = false;
 	if (is_return && w->flags & RVT_RUN_STOP_RETURN)
 		return RVT_STOP_RETURN;
 	if (is_return && w->flags & RVT_RUN_IMPLICIT_RETURN && order->popped_valid) {
 		w->returns++;
-		return rvt_walk_go(flow, NULL, order->popped);
+		return rvt_walk_go(flow, order->popped);
 	}
 	if (l->absolute && w->flags & RVT_RUN_ABSOLUTE_JUMP)
-		return rvt_walk_go(flow, NULL, l->target);
+		return rvt_walk_go(flow, l->target);
 	return RVT_STOP_TARGET;
 }
