@@ -231,7 +231,7 @@ static uint32_t predictor_entry(uint32_t number, unsigned int len)
 static void spoil_predictors(struct trip *t, struct rvt_memos *memos)
 {
 	for (unsigned int i = 0; memos && i < RVT_PREDICTOR_ENTRIES; i++) {
-		uint32_t *slot = &memos->predictor[i], *pair = &memos->pair_predictor[i];
+		uint32_t *slot = &memos->predictor[i], *pair = &memos->own_predictor[i];
 		uint32_t number;
 
 		/* one number at a time: their order must not be the compiler's choice */
@@ -642,7 +642,7 @@ static void predict_forbidden(struct trip *t, struct rvt_memos *memos)
 		if (!s->key.mapping_id || !(s->flags & RVT_MEMO_DELTA))
 			continue;
 		for (unsigned int g = 0; g < RVT_PREDICTOR_ENTRIES; g++)
-			memos->pair_predictor[g] =
+			memos->own_predictor[g] =
 				predictor_entry(number, heads + (s->key.state >> 4 & 31));
 		return;
 	}

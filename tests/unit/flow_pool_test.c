@@ -287,12 +287,12 @@ static void test_memos(void **state)
 	/*
 	 * E-Trace's predictions, which a decoder believes as far as the key of the memo proves them
 	 */
-	f.flow->base.memos->pair_predictor[1] = 2;
+	f.flow->base.memos->own_predictor[1] = 2;
 	memos = f.flow->base.memos;
 	next_flow(&f);
 	run_loop(&f);
 	assert_ptr_equal(f.flow->base.memos, memos);
-	assert_int_equal(memos->pair_predictor[1], 0);
+	assert_int_equal(memos->own_predictor[1], 0);
 	rvt_flow_start(f.flow, 0x1000, 0, true);
 	assert_int_equal(rvt_flow_mapping_id(f.flow, 0x1000), key.mapping_id);
 	/* asserts that no message is known, nor noted to have come once */

@@ -302,72 +302,45 @@ static inline struct rvt_memo *rvt_memos_take(struct rvt_flow *flow, const struc
 	}, hash, slot);
 }
 
-/* ---- prediction: by pairs ---- */
+/* ---- prediction: ahead of the flow ---- */
 
 /*
- * Where two tables are asked, the pair predictor first: by bytes and by those before them, and by
- * bytes alone. Both follow from bytes: looking there does not wait for where the flow stands. @mix
- * stands for bytes, of which bits 32 and up are good; @before for those before.
+ * A decoder that scans messages ahead of the flow knows their bytes, but not yet their keys. So an
+ * entry has bits of the bytes' mix above the number, instead of the key's hash. Bits 32 and up of
+ * @mix must be good.
  */
-static inline uint32_t rvt_pair_predictor_slot(uint64_t before, uint64_t mix)
-{
-	return rvt_predictor_slot((before >> 5) + mix);
-}
-
-/* Above the number, and a bit that is clear. */
 static inline uint32_t rvt_predictor_tag(uint64_t mix)
 {
-	return mix >> 14 & ~(2 * RVT_MEMO_ENTRIES - 1);
+	return mix >> 14 & ~(RVT_MEMO_ENTRIES - 1);
 }
 
-/* The number of the memo that bytes of @pair and @mix were the last time; 0: not known. */
-static inline uint32_t rvt_memos_predict(const struct rvt_memos *memos, uint32_t pair,
-					 uint64_t mix)
+/* Returns the number of the memo that the bytes of @mix were the last time; 0: not known. */
+static inline uint32_t rvt_memos_predict(const struct rvt_memos *memos, uint64_t mix)
 {
-	const uint32_t tag = rvt_predictor_tag(mix);
-	const uint32_t both = memos->pair_predictor[pair] ^ tag;
-	/* The less likely ones behind the others: which of them is known is hard to foresee. */
-	const uint32_t alone = (memos->predictor[rvt_predictor_slot(mix)] ^ tag) + RVT_MEMO_ENTRIES;
-	const uint32_t found = both < alone ? both : alone;
+	const uint32_t found = memos->predictor[rvt_predictor_slot(mix)] ^ rvt_predictor_tag(mix);
 
-	return found & (RVT_MEMO_ENTRIES - 1) & -(uint32_t)(found < 2 * RVT_MEMO_ENTRIES);
+	return found & -(uint32_t)(found < RVT_MEMO_ENTRIES);
 }
 
-/*
- * The prediction was wrong, the memo is @s. Only then predictors are written: so none has an entry
- * that another one predicts as well.
- */
-static inline void rvt_memos_train(struct rvt_memos *memos, uint32_t pair, uint64_t mix,
-				   const struct rvt_memo *s)
+/* Notes that the bytes of @mix were @s. */
+static inline void rvt_memos_train(struct rvt_memos *memos, uint64_t mix, const struct rvt_memo *s)
 {
-	const uint32_t entry = rvt_predictor_tag(mix) | rvt_memo_number(memos, s);
-
-	memos->pair_predictor[pair] = entry;
-	memos->predictor[rvt_predictor_slot(mix)] = entry;
+	memos->predictor[rvt_predictor_slot(mix)] =
+		rvt_predictor_tag(mix) | rvt_memo_number(memos, s);
 }
 
-/* Where both tables are, to prefetch from; 0: there are none. */
-struct rvt_predictors {
-	uintptr_t pairs, alone;
-};
-
-static inline struct rvt_predictors rvt_memos_predictors(const struct rvt_memos *memos)
+/* Returns the predictor's address, to prefetch from; 0: there is none. */
+static inline uintptr_t rvt_memos_predictor(const struct rvt_memos *memos)
 {
-	return (struct rvt_predictors){
-		memos ? (uintptr_t)memos->pair_predictor : 0,
-		memos ? (uintptr_t)memos->predictor : 0,
-	};
+	return memos ? (uintptr_t)memos->predictor : 0;
 }
 
-/* What rvt_memos_predict() reads will be needed. Prefetching never faults. */
-static inline __attribute__((always_inline)) void
-rvt_predictors_fetch(const struct rvt_predictors *predictors, uint32_t pair, uint64_t mix)
+/* Prefetches what rvt_memos_predict() reads. Prefetching never faults. */
+static inline __attribute__((always_inline)) void rvt_predictor_fetch(uintptr_t predictor,
+								      uint64_t mix)
 {
-	const size_t size = sizeof(uint32_t);
-
-	/* Numbers, not pointers: there may be no tables. */
-	__builtin_prefetch((const void *)(predictors->pairs + pair * size));
-	__builtin_prefetch((const void *)(predictors->alone + rvt_predictor_slot(mix) * size));
+	/* A number, not a pointer: there may be no table. */
+	__builtin_prefetch((const void *)(predictor + rvt_predictor_slot(mix) * sizeof(uint32_t)));
 }
 
 /* Memo @number will be needed. */
@@ -379,11 +352,11 @@ static inline void rvt_memos_fetch(const struct rvt_memos *memos, uint32_t numbe
 
 /*
  * RVT_PREDICTOR_ENTRIES entries of whatever form, for a decoder that predicts by itself; zeros when
- * memos are forgotten. It shares them with the pair predictor.
+ * memos are forgotten.
  */
 static inline uint32_t *rvt_memos_own_predictor(struct rvt_memos *memos)
 {
-	return memos->pair_predictor;
+	return memos->own_predictor;
 }
 
 /* ---- applying ---- */

@@ -348,7 +348,7 @@ speculate(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
 	memo = rvt_speculate(s->flow, &spec, whole);
 	kept = memo ? rvt_memos_kept(s->flow, memo) : NULL;
 	if (kept)
-		rvt_memos_train(rvt_flow_memos(s->flow), m->pair, m->mix, kept);
+		rvt_memos_train(rvt_flow_memos(s->flow), m->mix, kept);
 	return memo;
 }
 
@@ -477,14 +477,14 @@ take_missed(struct rvt_flow *flow, const struct rvt_memo_key *key,
 	    const struct rvt_ntrace_scanned *m)
 {
 	struct rvt_memos *memos = rvt_flow_memos(flow);
-	struct rvt_memo *s = rvt_memo_at(memos, rvt_memos_predict(memos, m->pair, m->mix));
+	struct rvt_memo *s = rvt_memo_at(memos, rvt_memos_predict(memos, m->mix));
 
 	/* Since it was scanned that may have become known. */
 	if (rvt_memo_is(s, key) && rvt_memos_apply_delta(flow, s))
 		return s;
 	s = rvt_memos_find(flow, key, rvt_memo_hash(key));
 	if (s)
-		rvt_memos_train(memos, m->pair, m->mix, s);
+		rvt_memos_train(memos, m->mix, s);
 	return s;
 }
 
@@ -495,7 +495,7 @@ take_other(struct rvt_flow *flow, const struct rvt_memo *tried, const struct rvt
 	struct rvt_memo *s = rvt_memos_find_other(flow, tried);
 
 	if (s)
-		rvt_memos_train(rvt_flow_memos(flow), m->pair, m->mix, s);
+		rvt_memos_train(rvt_flow_memos(flow), m->mix, s);
 	return s;
 }
 

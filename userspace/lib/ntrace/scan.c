@@ -199,20 +199,16 @@ static INLINE bool scan_message(const struct rvt_ntrace_scan *scan, const struct
  */
 static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			      const uint8_t fields[256], const uint8_t *p,
-			      const struct rvt_predictors *predictors)
+			      uintptr_t predictor)
 {
 	const uint8_t *begin = p;
 	struct rvt_ntrace_scanned *m = scan->msgs + scan->n;
 	struct marks marks = ops->read_marks(p);
-	uint64_t mix = scan->mix, before;
 
 	while (scan_message(scan, ops, fields, marks, p, m)) {
 		m->pos = p;
-		before = mix;
-		mix = rvt_ntrace_mix(m->bytes);
-		m->mix = mix;
-		m->pair = rvt_pair_predictor_slot(before, mix);
-		rvt_predictors_fetch(predictors, m->pair, mix);
+		m->mix = rvt_ntrace_mix(m->bytes);
+		rvt_predictor_fetch(predictor, m->mix);
 		p += m->len;
 		/* The message is shorter than the marks are. */
 		marks.ends >>= m->len;
@@ -222,27 +218,26 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 	scan->ended = p == begin;
 	scan->pos += p - begin;
 	scan->n = m - scan->msgs;
-	scan->mix = mix;
 }
 
 /* Scans where fewer bytes are @left. */
 static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops,
 			     const uint8_t fields[256], size_t left,
-			     const struct rvt_predictors *predictors)
+			     uintptr_t predictor)
 {
 	const uint8_t *pos = scan->pos;
 	uint8_t tail[CHUNK + EXCESS] = {};
 	unsigned int n = scan->n;
 
 	memcpy(tail, pos, left < CHUNK ? left : CHUNK);
-	scan_chunk(scan, ops, fields, tail, predictors);
+	scan_chunk(scan, ops, fields, tail, predictor);
 	for (; n < scan->n; n++)
 		scan->msgs[n].pos = pos + (scan->msgs[n].pos - tail);
 }
 
 /* Scans as many messages as fit. */
 static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
-			    const uint8_t *end, const struct rvt_predictors *predictors)
+			    const uint8_t *end, uintptr_t predictor)
 {
 	const uint8_t *fields = scan->ctte ? timestamps ? ctte_stamp_fields : ctte_key_fields :
 				timestamps ? stamp_fields : key_fields;
@@ -251,30 +246,30 @@ static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops,
 		const size_t left = end - scan->pos;
 
 		if (left < CHUNK + EXCESS)
-			scan_tail(scan, ops, fields, left, predictors);
+			scan_tail(scan, ops, fields, left, predictor);
 		else
-			scan_chunk(scan, ops, fields, scan->pos, predictors);
+			scan_chunk(scan, ops, fields, scan->pos, predictor);
 	}
 }
 
 #ifdef V3
 static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
-		       const struct rvt_predictors *predictors)
+		       uintptr_t predictor)
 {
 	static const struct ops ops = {
 		read_marks_v3, select_ends_v3, read_stamp_v3,
 	};
 
-	scan_all(scan, &ops, timestamps, end, predictors);
+	scan_all(scan, &ops, timestamps, end, predictor);
 }
 #endif
 
 static void scan_plain(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
-		       const struct rvt_predictors *predictors)
+		       uintptr_t predictor)
 {
 	static const struct ops ops = { read_marks, select_ends, read_stamp };
 
-	scan_all(scan, &ops, timestamps, end, predictors);
+	scan_all(scan, &ops, timestamps, end, predictor);
 }
 
 /* Bit @number of all MDO bits of a message, where it is in the first bytes. */
@@ -313,22 +308,22 @@ static void make_room(struct rvt_ntrace_scan *scan)
 void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reader *reader,
 		     const uint8_t *end, const struct rvt_memos *memos)
 {
-	const struct rvt_predictors predictors = rvt_memos_predictors(memos);
+	const uintptr_t predictor = rvt_memos_predictor(memos);
 	unsigned int n;
 
 	make_room(scan);
 	n = scan->n;
 #ifdef V3
 	if (scan->v3)
-		scan_v3(scan, reader->timestamps, end, &predictors);
+		scan_v3(scan, reader->timestamps, end, predictor);
 	else
 #endif
-		scan_plain(scan, reader->timestamps, end, &predictors);
+		scan_plain(scan, reader->timestamps, end, predictor);
 	/* Predictions are there by now. */
 	for (; memos && n < scan->n; n++) {
 		struct rvt_ntrace_scanned *m = &scan->msgs[n];
 
-		m->memo = rvt_memos_predict(memos, m->pair, m->mix);
+		m->memo = rvt_memos_predict(memos, m->mix);
 		rvt_memos_fetch(memos, m->memo);
 	}
 }

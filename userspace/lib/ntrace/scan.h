@@ -23,7 +23,6 @@ struct rvt_ntrace_scanned {
 	uint64_t stamp;		/* 0: it has none */
 	const uint8_t *pos;
 	uint32_t memo;		/* rvt_memos_predict() */
-	uint32_t pair;		/* rvt_pair_predictor_slot() */
 	uint8_t key_len;	/* without the time stamp, in bytes */
 	uint8_t len;		/* with it */
 	uint16_t rest;		/* the 17th byte << RVT_NTRACE_REST_SHIFT; 0: there is none */
@@ -42,7 +41,6 @@ struct rvt_memos;
 
 struct rvt_ntrace_scan {
 	const uint8_t *pos;	/* behind the last message */
-	uint64_t mix;		/* of that */
 	uint64_t rcode_mask, rcode_2;	/* of the first bytes of a ResourceFull with RCODE 2 */
 	unsigned int at;	/* the next message to take */
 	unsigned int n;		/* messages */
@@ -65,7 +63,6 @@ void rvt_ntrace_scan(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_reade
 static inline void rvt_ntrace_scan_begin(struct rvt_ntrace_scan *scan, const uint8_t *pos)
 {
 	scan->pos = pos;
-	scan->mix = 0;
 	scan->at = scan->n = 0;
 	scan->ended = false;
 }

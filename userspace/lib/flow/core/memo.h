@@ -132,12 +132,11 @@ struct rvt_memos {
 	_Alignas(16) uint8_t paths[RVT_MEMO_PATH_BYTES];
 	size_t n_path;			/* used of it, in 16 bytes */
 	/*
-	 * The predictors: number of a memo, above it as many bits as fit of its hash, or of a hash
-	 * of its bytes. Indexed by bytes of the trace: those of a key, and those with some before.
-	 * What entries are is up to flow/memo.h, and for .pair_predictor to the decoder.
+	 * The predictor is indexed by a key's bytes. An entry has the number of a memo, and above
+	 * it as many bits as fit of the key's hash, or of a hash of its bytes.
 	 */
 	uint32_t predictor[RVT_PREDICTOR_ENTRIES];
-	uint32_t pair_predictor[RVT_PREDICTOR_ENTRIES];
+	uint32_t own_predictor[RVT_PREDICTOR_ENTRIES];	/* the decoder's; see flow/memo.h */
 	uint16_t seen[RVT_PREDICTOR_ENTRIES];	/* what came once, by the hash of its key */
 	uint32_t n_memos;		/* used of .memos; once all are, .hand is the next to go */
 	uint32_t hand, turn;

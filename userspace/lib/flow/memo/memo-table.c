@@ -23,7 +23,7 @@ void rvt_memos_forget(struct rvt_memos *memos)
 	memset(memos->numbers, 0, sizeof(memos->numbers));
 	memset(memos->tags, 0, sizeof(memos->tags));
 	memset(memos->predictor, 0, sizeof(memos->predictor));
-	memset(memos->pair_predictor, 0, sizeof(memos->pair_predictor));
+	memset(memos->own_predictor, 0, sizeof(memos->own_predictor));
 	memset(memos->seen, 0, sizeof(memos->seen));
 	memos->n_path = 0;
 	memos->n_memos = memos->hand = memos->turn = 0;
