@@ -106,6 +106,20 @@ static void rvtrace_output_align(struct rvtrace_cpu *rc, struct rvtrace_aux *aux
 	rvtrace_output_idle(rc, aux, ALIGN(offset, unit) - offset);
 }
 
+/*
+ * rvtrace_output_ready - prepare for trace that will be copied from where an address is a multiple
+ * of 8
+ *
+ * memcpy() takes four times as long when only one of both addresses is (arch/riscv/lib/memcpy.S).
+ */
+void rvtrace_output_ready(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_aux *aux = rc->aux;
+
+	if (aux && (aux->overwrite || rc->handle.size - rc->written >= sizeof(u64)))
+		rvtrace_output_align(rc, aux, sizeof(u64));
+}
+
 static void *rvtrace_output_guard_at(const struct rvtrace_aux *aux)
 {
 	return aux->base + aux->guard_head % aux->size;

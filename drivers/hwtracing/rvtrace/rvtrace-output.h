@@ -29,6 +29,7 @@ static inline void rvtrace_output_written(struct rvtrace_cpu *rc, size_t size)
 	rc->written += size;
 }
 
+void rvtrace_output_ready(struct rvtrace_cpu *rc);
 void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size);
 bool rvtrace_output_extent(struct rvtrace_cpu *rc, const struct rvtrace_ramsink *sink,
 			   struct rvtrace_extent *extent);

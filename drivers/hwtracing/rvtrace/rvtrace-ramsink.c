@@ -519,6 +519,8 @@ static void rvtrace_ramsink_drain_copy(struct rvtrace_ramsink *sink, struct rvtr
 	sink->dirty = wrap ? sink->size : max(sink->dirty, fill);
 	sink->traced += wrap ? sink->size : fill;
 	sink->copied += wrap ? sink->size : fill;
+	if (sink->smem && (wrap || fill))
+		rvtrace_output_ready(rc);
 	if (!wrap) {
 		rvtrace_ramsink_copy(sink, rc, 0, fill);
 	} else if (stops) {

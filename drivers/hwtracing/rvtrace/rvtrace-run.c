@@ -40,9 +40,16 @@
 /*
  * Trace is copied with interrupts off. So a sink whose trace is copied is drained when it has a
  * quarter of this, in bytes, however large its buffer; the rest of the buffer is for timers that
- * come late. Half of this takes 50 us at 1.3 GB/s.
+ * come late. Half of this takes 50 us at 1.3 GB/s, and the sink is polled before it can have more:
+ * nobody knows when a hart that was idle becomes busy.
  */
 #define RVTRACE_COPY_MAX	SZ_128K
+
+/* Whether the trace of @sink is copied from system memory */
+static bool rvtrace_is_copied(const struct rvtrace_ramsink *sink)
+{
+	return sink->smem && !sink->direct;
+}
 
 /*
  * The size of the buffer of @sink as far as polling is concerned. A memory of the sink's own is
@@ -50,8 +57,7 @@
  */
 VISIBLE_IF_KUNIT size_t rvtrace_drain_size(const struct rvtrace_ramsink *sink)
 {
-	return sink->smem && !sink->direct ? min_t(size_t, sink->size, RVTRACE_COPY_MAX) :
-					     sink->size;
+	return rvtrace_is_copied(sink) ? min_t(size_t, sink->size, RVTRACE_COPY_MAX) : sink->size;
 }
 
 /* The rate to expect until the next poll, when the measured rate is @rate */
@@ -82,7 +88,7 @@ static void rvtrace_timer_arm(struct rvtrace_cpu *rc, size_t fill)
 	if (rc->timer_room && room >= rc->timer_room)
 		return;
 	room -= room / 4;
-	rate = rvtrace_rate_expected(rc->rate);
+	rate = rvtrace_is_copied(sink) ? RVTRACE_RATE_MAX : rvtrace_rate_expected(rc->rate);
 	ns = rvtrace_poll_delay(room, rate);
 	rc->timer_room = max_t(u64, min((ns * rate) >> RVTRACE_RATE_SHIFT, room), 1);
 	hrtimer_start(&rc->timer, ns_to_ktime(ns), HRTIMER_MODE_REL_PINNED_HARD);
