@@ -58,7 +58,7 @@ static int invert_node(const struct context *node, struct context *inverted)
 	return 0;
 }
 
-/* Each function with its callers as children. */
+/* Adds all functions to @inverted, each with its callers as children. */
 static int invert(const struct context *node, struct context *inverted)
 {
 	int err = node->self ? invert_node(node, inverted) : 0;

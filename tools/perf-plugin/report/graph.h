@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* report-graph.c: `perf rvtrace report -g`: instructions by who called whom. */
+/* report/graph.c: `perf rvtrace report -g`: instructions by who called whom. */
 #ifndef PERF_RVTRACE_REPORT_GRAPH_H
 #define PERF_RVTRACE_REPORT_GRAPH_H
 

@@ -47,7 +47,7 @@ struct row {
 	uint64_t insns, calls, branches;
 };
 
-/* A block in a space, run by somebody, belongs to one row. */
+/* The row that a block in a space belongs to, when this task runs it. */
 struct cache_slot {
 	uint64_t pc, generation;
 	const struct rvt_space *space;
@@ -147,7 +147,7 @@ static int compare_rows(const void *a, const void *b)
 	return order ? order : x->privilege - y->privilege;
 }
 
-/* As rows have it: NULL when they have none. */
+/* Returns the name for the rows; NULL when rows are not told apart by it. */
 static const char *row_comm(const struct report *report, const struct rvt_hart_flow *hart)
 {
 	if (!(report->keys & 1u << SORT_COMM))
@@ -186,7 +186,7 @@ static struct row *get_row(struct report *report, const struct rvt_hart_flow *ha
 	if (!row)
 		return NULL;
 	*row = key;
-	/* a task's name may go when the recording's reader goes, but not before */
+	/* the name of a task may be freed with the recording's reader, but not before */
 	if (!tsearch(row, &report->tree, compare_rows)) {
 		free(row);
 		return NULL;
@@ -203,7 +203,7 @@ static uint64_t pc_of(const struct rvt_block *block, uint32_t insn)
 	return pc;
 }
 
-/* Instruction by instruction: for a block that a function's end goes through. */
+/* Counts instruction by instruction, for a block in which a function ends. */
 static int count_each(struct report *report, const struct rvt_hart_flow *hart,
 		      const struct rvt_run *run, bool at_start, uint64_t times)
 {
@@ -224,7 +224,7 @@ static int count_each(struct report *report, const struct rvt_hart_flow *hart,
 	return 0;
 }
 
-/* Rows that tell threads apart. */
+/* Keys for which rows tell threads apart. */
 #define BY_THREAD (1u << SORT_PID | 1u << SORT_TID)
 
 static struct cache_slot *find_slot(struct report *report, const struct rvt_hart_flow *hart,
@@ -490,7 +490,7 @@ static int run_graph(struct report *report)
 		view_summary(report->view, report->errors);
 }
 
-/* Words of perf's -g that choose what we have no choice of. */
+/* Returns whether perf's -g takes @word, for a choice that we do not have. */
 static bool is_perfs_word(const char *word)
 {
 	static const char *const words[] = {
@@ -505,7 +505,7 @@ static bool is_perfs_word(const char *word)
 }
 
 /*
- * "caller" and "callee", and "graph,0.5,caller" as perf has it: a number is the limit in percent.
+ * Parses "caller", "callee", or "graph,0.5,caller" as perf does: a number is the limit in percent.
  */
 static int parse_graph(struct report *report, const char *text)
 {
@@ -529,7 +529,7 @@ static int parse_graph(struct report *report, const char *text)
 	return err;
 }
 
-/* The page has the lines of the table. */
+/* Writes the page, with the lines of the table. */
 static int write_html(struct report *report, const struct view_options *options)
 {
 	struct html_row *rows = calloc(report->n + 1, sizeof(*rows));
@@ -558,7 +558,10 @@ static void *count_slices(void *ctx)
 	return ctx;
 }
 
-/* What is chosen by time, and an index tells where that is, is counted in slices by one thread. */
+/*
+ * Counts. Where times choose what is counted, and an index tells where that is, one thread counts
+ * it in slices.
+ */
 static int count(struct report *report, const struct view_options *options,
 		 const struct rvt_session_sink *sink)
 {
@@ -571,7 +574,7 @@ static int count(struct report *report, const struct view_options *options,
 	    !view_use_index(report->view, NULL, NULL))
 		return view_run(report->view, sink, false);
 	err = view_run_slices(report->view, sink, &slices, false);
-	/* none of these passes the filters */
+	/* the summary has these losses; .errors does not, as none passes the filters */
 	view_skipped_losses(report->view);
 	return err;
 }
@@ -626,7 +629,7 @@ static void no_free(void *row)
 	(void)row;
 }
 
-/* What is printed is a table that -s sorts, or a tree. */
+/* Checks that the options ask for one thing: a table that -s sorts, a tree, or a page. */
 static int check_options(const struct report *report, bool sorted)
 {
 	if (report->html && (report->by_calls || sorted || report->json))
@@ -639,7 +642,7 @@ static int check_options(const struct report *report, bool sorted)
 	return 0;
 }
 
-/* What the options say, while they are taken in. */
+/* What the options say, while they are parsed. */
 struct report_options {
 	struct report *report;
 	struct view_options *view;
@@ -650,7 +653,7 @@ struct report_options {
 
 static int take_graph(struct report_options *options, const char *argument)
 {
-	/* "-g callee", as perf takes it, is two words to getopt; a recording is none */
+	/* getopt takes "-g callee", which perf allows, as two words; no recording follows -g */
 	if (!argument && options->argv[optind] && options->argv[optind][0] != '-')
 		argument = options->argv[optind++];
 	options->view->session.by_cpu = false;
@@ -680,7 +683,7 @@ static int take_option(void *ctx, int c, const char *argument)
 	}
 }
 
-/* 0; -errno after a message; 1: the help was all that was asked for. */
+/* Returns 0, -errno after a message, or 1 if only the help was asked for. */
 static int parse_options(struct report *report, struct view_options *options, int argc, char **argv)
 {
 	struct report_options wanted = { .report = report, .view = options, .argv = argv };
@@ -715,12 +718,12 @@ int cmd_report(int argc, char **argv)
 
 	if (err)
 		return err > 0 ? 0 : 1;
-	/* a filter needs what it filters by */
+	/* a filter needs the key that it filters by */
 	if (report.graph.symbols)
 		report.keys |= 1u << SORT_SYM;
 	if (report.graph.dsos)
 		report.keys |= 1u << SORT_DSO;
-	/* counts know no times, nor an order */
+	/* counted flow has no times and no order */
 	options.session.count = !options.time && !report.by_calls;
 	if (!options.session.count)
 		options.session.jobs = 1;

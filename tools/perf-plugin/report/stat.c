@@ -14,12 +14,12 @@
 #include "session/access.h"
 
 #define MAX_CPUS 4096
-#define CLOCK_NS 1000000	/* by so much a time stamp and a record's time may differ */
+#define CLOCK_NS 1000000	/* a time stamp and its record's time may differ by this much */
 
 struct cpu_counts {
 	bool used;
 	uint64_t insns, traps, gaps, trace_bytes;
-	uint64_t stored_bytes;	/* of AUX data that the file has */
+	uint64_t stored_bytes;	/* bytes of AUX data in the file */
 	uint64_t lost;		/* AUX records after which trace is missing */
 	uint64_t first, last;	/* time, ns */
 };
@@ -29,9 +29,9 @@ struct counts {
 	struct cpu_counts *cpus;
 	uint64_t errors;
 	uint64_t from, to;	/* when the trace was made, ns */
-	bool json;		/* lines are objects */
+	bool json;		/* a time stamp is outside of it */
 	bool bad_time;		/* a time stamp says otherwise */
-	bool by_thread;		/* there are buffers of threads, not cpus */
+	bool by_thread;		/* stacks are built, and cuts are counted */
 	bool stacks;		/* they are built, and cuts are counted */
 	struct rvt_session_sink stack_sink;
 	uint64_t cuts;
@@ -121,8 +121,8 @@ static void forget(void *ctx)
 }
 
 /*
- * What is damaged can say any time. It must not make a recording of a second one of centuries, nor
- * be later than it was written.
+ * Takes the flow's time for the cpu. A damaged trace can have any time, so a time outside of the
+ * recording, or after its record was written, is only noted as bad.
  */
 static void count_time(struct counts *counts, struct cpu_counts *cpu,
 		       const struct rvt_hart_flow *hart)
@@ -149,7 +149,7 @@ static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_e
 		count_time(counts, cpu, hart);
 	cpu->traps += event->type == RVT_EVENT_TRAP;
 	if (event->type == RVT_EVENT_LOST) {
-		if (!counts->stacks)	/* else transfers take note of it */
+		if (!counts->stacks)	/* else the transfers report it */
 			view_lost(counts->view, hart, event);
 		cpu->gaps++;
 		counts->errors++;
@@ -226,8 +226,8 @@ static void print_line(const char *name, const struct cpu_counts *cpu)
 }
 
 /*
- * A file that is cut has records of trace that it does not have. Buffers of threads (cpu -1) have
- * trace of any cpu: there is only their sum.
+ * Counts the bytes of trace that the file really has: a truncated one lacks some that its records
+ * promise. Buffers of threads (cpu -1) have trace of any cpu, so there is only their sum.
  */
 static void count_stored(struct counts *counts)
 {
@@ -249,7 +249,7 @@ static void count_stored(struct counts *counts)
 	}
 }
 
-/* Bytes of trace of the cpu that there are. */
+/* Returns how many bytes of trace the file has of the cpu. */
 static uint64_t trace_bytes(const struct counts *counts, const struct cpu_counts *cpu)
 {
 	return counts->by_thread || cpu->trace_bytes < cpu->stored_bytes ? cpu->trace_bytes :
@@ -393,7 +393,7 @@ int cmd_stat(int argc, char **argv)
 	}
 	if ((counts.json && json_supported()) || cmd_jobs(jobs, &options.session.jobs))
 		return 1;
-	/* counts know no times, nor who called whom */
+	/* counted flow has no times, and not who called whom */
 	options.session.count = !options.time && !counts.stacks;
 	/* stacks go with threads from cpu to cpu */
 	options.session.by_cpu = !counts.stacks;

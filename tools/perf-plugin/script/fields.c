@@ -86,7 +86,7 @@ int script_parse_fields(const char *text, unsigned int *fields)
 	return err;
 }
 
-/* Is @name, whose last component is enough, in the list? */
+/* Returns whether @list has @name, or its last component. */
 static bool in_list(const char *list, const char *name)
 {
 	const char *base = strrchr(name, '/');

@@ -20,7 +20,7 @@ static void put_place(struct json *json, const struct script *script,
 		json_text(json, "dso", place->dso);
 }
 
-/* @key: an object for the place. */
+/* Writes the place of @addr as object @key. */
 static void put_end(struct json *json, const char *key, const struct script *script,
 		    const struct rvt_hart_flow *hart, uint64_t addr)
 {

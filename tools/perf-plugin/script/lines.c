@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* `perf rvtrace script`: what of the flow becomes a line. */
+/* `perf rvtrace script`: chooses what of the flow becomes a line. */
 #include <errno.h>
 #include <stdlib.h>
 #include "script/lines.h"
@@ -67,7 +67,7 @@ static const char *event_of(const struct rvt_transfer *transfer)
 		"traps" : "branches";
 }
 
-/* The instruction at @pc, if its code is at hand. */
+/* Finds the instruction at @pc; .code stays NULL if its code is not at hand. */
 static void fetch(const struct rvt_hart_flow *hart, uint64_t pc, struct script_sample *sample)
 {
 	size_t available = hart->space ? rvt_space_find(hart->space, pc, &sample->code) : 0;
@@ -77,7 +77,7 @@ static void fetch(const struct rvt_hart_flow *hart, uint64_t pc, struct script_s
 		sample->code = NULL;
 }
 
-/* Both ends of a transfer can be what the filters ask for. */
+/* Returns whether the filters let one of the two ends of a transfer through. */
 static bool wants_transfer(struct script *script, const struct rvt_hart_flow *hart,
 			   const struct rvt_transfer *transfer)
 {
@@ -127,7 +127,10 @@ static bool is_call(const struct rvt_transfer *transfer)
 	return transfer->kind == RVT_TRANSFER_CALL || transfer->kind == RVT_TRANSFER_TRAP;
 }
 
-/* Below the functions of --graph-function: their frames, and all above these, are marked. */
+/*
+ * Returns whether the transfer is below a function of --graph-function: frames of those functions,
+ * and all frames above these, are marked.
+ */
 static bool is_inside(struct script *script, const struct rvt_hart_flow *hart,
 		      const struct rvt_transfer *transfer, struct rvt_callstack *stack)
 {
@@ -152,7 +155,7 @@ static int show_call(void *ctx, struct rvt_hart_flow *hart, const struct rvt_tra
 	return err ? err : limit(script);
 }
 
-/* A return is shown as deep as the call that it ends; a call's frame is marked. */
+/* Marks the frame of a call, and shows a return as deep as the call that it ends. */
 static int after_call_or_return(void *ctx, struct rvt_hart_flow *hart,
 				const struct rvt_transfer *transfer,
 				struct rvt_callstack *stack, size_t ended)
@@ -201,7 +204,7 @@ static int show_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_str
 			     &context);
 }
 
-/* perf's words for what the instruction does to the flow, taken or not. */
+/* Returns perf's words for what the instruction can do to the flow, whether it did or not. */
 static const char *insn_flags(const struct rvt_block *block, uint32_t insn)
 {
 	return insn + 1 == block->insns ? rvt_transfer_flags(block->iclass) : "";
@@ -241,7 +244,7 @@ static int insn_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 	return 0;
 }
 
-/* Accesses have their time by what runs around them. */
+/* Ignores the runs. The sink takes them, as accesses have their time by what runs around them. */
 static int pass_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	(void)ctx, (void)hart, (void)runs, (void)n;
@@ -266,7 +269,7 @@ static int text_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	if (event->type != RVT_EVENT_LOST)
 		return 0;
 	script->errors++;
-	/* else transfers take note of it */
+	/* in the other modes the transfers report it to the view */
 	if (script->mode == MODE_INSNS || script->mode == MODE_DATA)
 		view_lost(script->view, hart, event);
 	if (view_wants(script->view, hart) && itrace_wants_error(&script->itrace, event))

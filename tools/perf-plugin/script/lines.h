@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Between the files of `perf rvtrace script`. */
+/* What the files of `perf rvtrace script` share. */
 #ifndef PERF_RVTRACE_SCRIPT_LINES_H
 #define PERF_RVTRACE_SCRIPT_LINES_H
 
@@ -90,51 +90,56 @@ struct script_sample {
 };
 
 /*
- * script-lines.c: what the fields need, for one thread. script_close() is good for what
- * script_open() left. 0, -ENOMEM, or -EINVAL after a message.
+ * script/lines.c: opens what the fields need, for one thread. Returns 0, -ENOMEM, or -EINVAL after
+ * a message; call script_close() in each case.
  */
 int script_open(struct script *script, const struct view_options *options);
 void script_close(struct script *script);
 /*
- * Fills the call-backs of @sink but .warning. NULL: out of memory; or the end, by
- * transfers_destroy(*transfers).
+ * Fills the call-backs of @sink but .warning. The caller destroys *@transfers, which may be NULL,
+ * by transfers_destroy(). Returns 0 or -ENOMEM.
  */
 int script_sink(struct script *script, struct transfers **transfers, struct rvt_session_sink *sink);
-/* Whether lines do not depend on those before, so that several threads can print them. */
+/* Returns whether no line depends on those before, so that several threads can print them. */
 bool script_in_slices(const struct script *script);
 
-/* script/slices.c: they do, into script->out. 0 or what rvt_session_run() returned. */
+/*
+ * script/slices.c: prints all lines on several threads, into script->out. Returns 0 or what
+ * rvt_session_run() returned.
+ */
 int script_run_slices(struct script *script, const struct view_options *options);
 
-/* script-fields.c: parses "comm,ip" or "+insn,-dso". 0 or -EINVAL after a message. */
+/* script/fields.c: parses "comm,ip" or "+insn,-dso". Returns 0, or -EINVAL after a message. */
 int script_parse_fields(const char *text, unsigned int *fields);
-/* Whether the function, as it is in the source or for the linker, is in the list "A,B,...". */
+/*
+ * Returns whether the list "A,B,..." has the function's name, as in the source or for the linker.
+ */
 bool script_in_names(const char *names, const struct place *place);
-/* Whether --symbols and --dsos let @addr through. */
+/* Returns whether --symbols and --dsos let @addr through. */
 bool script_wants(struct script *script, const struct rvt_hart_flow *hart, uint64_t addr);
 bool script_wants_place(const struct script *script, const struct place *place);
-/* True when s still has events to leave out; counts. */
+/* Returns true, and counts, while --itrace=s has events to leave out. */
 bool script_skips(struct script *script);
 
-/* script-print.c: each prints one sample. */
+/* script/print.c: each prints one sample. */
 void print_sample(struct script *script, const struct script_sample *sample);
-/* A call or return, its callee indented. */
+/* Prints a call or return, its callee indented. */
 void print_call(struct script *script, const struct script_sample *sample);
-/* The rest of a sample: return addresses, one a line. */
+/* Prints the rest of a sample: return addresses, one a line. */
 void print_callchain(struct script *script, const struct rvt_hart_flow *hart, uint64_t ip,
 		     struct rvt_callstack *stack);
 void print_error(struct script *script, const struct rvt_hart_flow *hart,
 		 const struct rvt_event *event);
-/* A MARK. */
+/* Prints a MARK event. */
 void print_mark(struct script *script, const struct rvt_hart_flow *hart,
 		const struct rvt_event *event);
-/* An ACCESS. */
+/* Prints an ACCESS event. */
 void print_access(struct script *script, const struct rvt_hart_flow *hart,
 		  const struct rvt_access *access);
-/* For -F ipc: more of the span of time at hand ran. */
+/* For -F ipc: notes the span of time that the flow is in, if it is a new one, for the next line. */
 void script_note_pace(struct script *script, const struct rvt_hart_flow *hart);
 
-/* json.c: the same as an object of this type. */
+/* script/json.c: each prints the same as an object of this type. */
 void json_sample(struct script *script, const struct script_sample *sample, const char *type);
 void json_error(struct script *script, const struct rvt_hart_flow *hart,
 		const struct rvt_event *event);
@@ -143,7 +148,7 @@ void json_mark(struct script *script, const struct rvt_hart_flow *hart,
 void json_access(struct script *script, const struct rvt_hart_flow *hart,
 		 const struct rvt_access *access);
 
-/* script-raw.c: CPU TID PRV PC, as fast as it goes. */
+/* script/raw.c: print CPU TID PRV PC of each instruction, as fast as possible. */
 int raw_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n);
 int raw_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event);
 int raw_aux(void *ctx, unsigned int buffer, const struct rvt_aux *aux);

@@ -86,7 +86,7 @@ static void print_indent(FILE *out, unsigned int depth)
 	fprintf(out, "%*s", indent, "");
 }
 
-/* Where it goes is shown as objdump does. */
+/* Prints the disassembled instruction and, as objdump does, where it leads. */
 static void print_disasm(struct script *script, const struct script_sample *sample)
 {
 	const struct place *place;
@@ -148,7 +148,8 @@ static void print_branch_end(const struct script *script, const struct rvt_hart_
 }
 
 /*
- * FROM/TO/mispredicted/in transaction/abort/cycles, as perf has it: none of these are in a trace.
+ * Prints FROM/TO/mispredicted/in transaction/abort/cycles as perf does; a trace has none of the
+ * latter four.
  */
 static void print_branches(struct script *script, const struct rvt_hart_flow *hart)
 {

@@ -9,7 +9,7 @@
 
 #define LINE_ROOM 64
 
-/* Without a privilege in the trace the half of the address space tells. */
+/* Returns the privilege mode; if the trace does not have it, by the half of the address space. */
 static const char *privilege(const struct rvt_hart_flow *hart, uint64_t pc)
 {
 	static const char *const names[2][4] = { { "U", "S", "H", "M" }, { "VU", "VS", "H", "M" } };

@@ -33,7 +33,7 @@ ITRACE_HELP
 VIEW_HELP
 VIEW_INDEX_HELP;
 
-/* Bytes of trace that a thread prints in one go: a byte can be a dozen instructions. */
+/* Bytes of trace in a slice that one thread prints: a byte can be a dozen instructions. */
 #define PART_BRANCHES (64u << 10)
 #define PART_INSNS (16u << 10)
 
@@ -57,7 +57,7 @@ static const struct option long_options[] = {
 	{ "max-lines", required_argument, NULL, OPT_MAX },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
 	{ "json", no_argument, NULL, OPT_JSON },
-	/* perf's, and as we are anyway */
+	/* options of perf for what we do anyway */
 	{ "ns", no_argument, NULL, OPT_NOTHING },
 	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
@@ -71,7 +71,9 @@ static bool wants(void *script, const struct place *place)
 	return script_wants_place(script, place);
 }
 
-/* A struct view's wants_granule: whether anything in it is what the filters ask for. */
+/*
+ * A struct view's wants_granule: returns whether the filters let anything in the granule through.
+ */
 static bool wants_granule(void *ctx, const struct rvt_index_granule *granule, uint64_t size)
 {
 	struct script *script = ctx;
@@ -79,7 +81,10 @@ static bool wants_granule(void *ctx, const struct rvt_index_granule *granule, ui
 	return places_any(script->places, granule, size, wants, script);
 }
 
-/* Accesses have no place. */
+/*
+ * Lets an index choose what is decoded. The filters choose no granules where accesses are shown, as
+ * accesses are not in granules.
+ */
 static bool use_index(struct script *script)
 {
 	bool granules = (script->symbols || script->dsos) && script->mode != MODE_DATA &&
@@ -94,7 +99,7 @@ static int decode(struct script *script, const struct view_options *options)
 	struct transfers *transfers = NULL;
 	int err;
 
-	/* the last line of one slice and the first of the next do not tell what lies between */
+	/* slices do not tell what lies between the last line of one and the first of the next */
 	if (script_in_slices(script) && !view_has_triggers(script->view) &&
 	    (use_index(script) || options->session.jobs > 1))
 		return script_run_slices(script, options);
@@ -106,7 +111,7 @@ static int decode(struct script *script, const struct view_options *options)
 }
 
 /*
- * Samples of other events are stock perf's to print; whoever has recorded them may wait for them
+ * Mentions that stock perf prints samples of other events: whoever recorded them may expect them
  * here.
  */
 static void mention_samples(struct rvt_session *session)
@@ -155,7 +160,7 @@ static int run(struct script *script, const struct view_options *options)
 	return view_summary(script->view, script->errors);
 }
 
-/* Fields follow from what is shown; -F changes that. */
+/* Chooses the fields by what is shown, and then by -F. */
 static int choose_fields(struct script *script, const char *insn_format, const char *fields)
 {
 	if (script->mode == MODE_INSNS) {
@@ -178,7 +183,7 @@ static int choose_fields(struct script *script, const char *insn_format, const c
 		script->itrace.last_branches = DEFAULT_BRSTACK;
 	if (script->itrace.last_branches && !(script->fields & FIELDS_BRSTACK))
 		script->fields |= FIELD_BRSTACK;
-	/* the short way has no call stack and no branches */
+	/* runs of instructions come without call stacks and branches, which samples have */
 	if (script->mode == MODE_INSNS && script->fields & FIELDS_BRSTACK) {
 		script->mode = MODE_ITRACE;
 		script->itrace.branches = false;
@@ -195,7 +200,7 @@ struct script_options {
 	const char *insn_format, *fields, *jobs;
 };
 
-/* What is printed is of one kind. */
+/* Sets @mode; only one option may choose what is printed. */
 static int choose_mode(struct script *script, struct script_options *options, const char *option,
 		       enum script_mode mode)
 {
@@ -207,7 +212,7 @@ static int choose_mode(struct script *script, struct script_options *options, co
 	return 0;
 }
 
-/* Lines that depend on those before are printed by one thread. */
+/* Chooses the number of threads. One thread prints lines that depend on those before. */
 static int choose_jobs(const struct script *script, struct script_options *options)
 {
 	if (cmd_jobs(options->jobs, &options->view.session.jobs))
