@@ -12,7 +12,7 @@
 #include "common/text.h"
 #include "profile/profile.h"
 
-/* Of a function, or of another one's calls of it; the first two for tsearch(). */
+/* What a function cost, or another one's calls of it. .name and .dso come first, for tsearch(). */
 struct cost {
 	const char *name, *dso;
 	uint64_t self;		/* instructions; of calls: with all that it called */
@@ -34,7 +34,7 @@ static int compare(const void *a, const void *b)
 	return order ? order : strcmp(x->dso, y->dso);
 }
 
-/* NULL: out of memory. */
+/* Finds or makes the cost of a function in @tree. NULL: out of memory. */
 static struct cost *get_cost(void **tree, const char *name, const char *dso)
 {
 	struct cost key = { .name = name, .dso = dso }, *cost;
@@ -62,7 +62,7 @@ static struct cost *cost_of(struct callgrind *callgrind, const struct context *c
 	return get_cost(&callgrind->functions, context_label(context), context->dso);
 }
 
-/* Costs of functions by all contexts that they ran in. */
+/* Adds the cost of @context to its function, and to the call by its caller. */
 static int add_context(struct callgrind *callgrind, const struct context *context)
 {
 	struct cost *cost = cost_of(callgrind, context), *caller, *call;
@@ -98,7 +98,7 @@ static void put_call(const void *node, VISIT which, void *closure)
 		return;
 	put_name(callgrind->out, "cob", call->dso);
 	put_name(callgrind->out, "cfn", call->name);
-	/* where flow began amid a function, nobody was seen to call it */
+	/* 0: the flow began amid the function, so its call was not traced */
 	fprintf(callgrind->out, "calls=%" PRIu64 " 0\n0 %" PRIu64 "\n",
 		call->calls ? call->calls : 1, call->self);
 }

@@ -14,7 +14,7 @@
 #ifdef HAVE_JSON
 #include <json-c/json.h>
 
-/* Above every process id: those of the n-th recording are moved up by n times this. */
+/* Above every process id: those of recording n are raised by n times this. */
 #define RECORDING_PIDS 10000000
 
 struct chrome {
@@ -25,7 +25,7 @@ struct chrome {
 	bool any;
 };
 
-/* @event is freed. */
+/* Writes @event, and frees it. */
 static int put(struct chrome *chrome, struct json_object *event)
 {
 	if (chrome->any)
@@ -49,7 +49,7 @@ static struct json_object *new_event(const struct chrome *chrome, const char *ph
 	return event;
 }
 
-/* Microseconds, to the nanosecond. */
+/* Adds a time in microseconds, with the nanoseconds behind the point. */
 static void add_time(struct json_object *event, const char *key, uint64_t ns)
 {
 	char text[32];
@@ -81,8 +81,8 @@ static int put_thread(void *ctx, const struct timeline_thread *thread)
 }
 
 /*
- * With its length: speedscope takes events that begin and end only where both have the same name
- * and arguments, and tells functions apart by their arguments.
+ * Writes a slice as one event with its length. speedscope takes pairs of events that begin and end
+ * only if both have the same name and arguments, and distinguishes functions by their arguments.
  */
 static int put_slice(void *ctx, const struct timeline_thread *thread,
 		     const struct timeline_slice *slice, uint64_t time)

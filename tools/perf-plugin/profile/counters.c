@@ -26,7 +26,7 @@ static void free_dso(void *data)
 	free(dso);
 }
 
-/* *@text becomes the first of the two. 0 or -ENOMEM. */
+/* Makes *@text the lesser of the two by strcmp(). Returns 0 or -ENOMEM. */
 static int take_first(char **text, const char *other)
 {
 	char *copy;
@@ -41,7 +41,10 @@ static int take_first(char **text, const char *other)
 	return 0;
 }
 
-/* The same build elsewhere: the sum has one name, in whatever order files are added. */
+/*
+ * Gives @dso one of the names under which the same build is known, whatever the order in which
+ * files are added. NULL: out of memory.
+ */
 static struct dso *name_again(struct dso *dso, const struct dso *key)
 {
 	return take_first(&dso->name, key->name) || take_first(&dso->path, key->path) ? NULL : dso;

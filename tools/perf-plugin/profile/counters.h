@@ -9,19 +9,22 @@
 #include <rvtrace/symbol.h>
 
 /*
- * A file: by its build id where that is known, whatever its name is on this machine or another,
- * else by its name.
+ * A file, identified by its build id if that is known, whatever its name on this or another
+ * machine; else by its name.
  */
 struct dso {
 	char *name;		/* of several the first by strcmp(), as .path */
 	char *build_id;		/* in hexadecimal; NULL: not known */
-	char *found_id;		/* of one known by name: the .build_id that it has in a sum */
+	char *found_id;		/* if known by its name so far: the .build_id for a sum */
 	char *path;		/* where the file is; NULL: not known */
 	struct rvt_bases bases;
 	uint64_t insns;
 };
 
-/* A line from .from to .to (of its last instruction), or a branch; addresses of the file. */
+/*
+ * How often a line from .from to .to (its last instruction), or a branch, ran. Addresses are those
+ * of the file.
+ */
 struct counter {
 	struct dso *dso;
 	uint64_t from, to;
@@ -36,18 +39,21 @@ struct counters {
 	size_t n;
 };
 
-/* Frees what is in it. */
+/* Frees what @counters has. */
 void counters_free(struct counters *counters);
 /*
- * The file @key, whose strings are copied; .bases count when it is new, .insns not. NULL: out of
- * memory.
+ * Finds or makes the file @key, and copies its strings. A new one gets .bases of @key, but not
+ * .insns. NULL: out of memory.
  */
 struct dso *counters_dso(struct counters *counters, const struct dso *key);
-/* The counter for what @key is, but for its count. NULL: out of memory. */
+/* Finds or makes the counter of @key; its .count is ignored. NULL: out of memory. */
 struct counter *counters_get(struct counters *counters, const struct counter *key);
-/* Adds what @more has, its files by .found_id where they have one. 0 or -ENOMEM. */
+/*
+ * Adds the counters of @more, whose files have .found_id as their build id, if set. Returns 0 or
+ * -ENOMEM.
+ */
 int counters_add(struct counters *counters, const struct counters *more);
-/* Sorts .list by address; of the same addresses lines come first. */
+/* Sorts .list by address; lines come before branches of the same addresses. */
 void counters_sort(struct counters *counters);
 
 #endif

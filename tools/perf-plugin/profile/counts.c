@@ -34,7 +34,7 @@ static void put_line(const char *key, const char *name, FILE *out)
 	fputc('\n', out);
 }
 
-/* By file, and of one file by address as counters_sort(). */
+/* Compares by file, and then as counters_sort() does. */
 static int by_dso(const void *a, const void *b)
 {
 	const struct counter *x = *(struct counter *const *)a, *y = *(struct counter *const *)b;
@@ -48,7 +48,7 @@ static int by_dso(const void *a, const void *b)
 	return x->branch - y->branch;
 }
 
-/* A copy of .list. NULL: out of memory. */
+/* Copies .list and sorts it by file. NULL: out of memory. */
 static struct counter **sort_by_dso(const struct counters *counters)
 {
 	struct counter **list = calloc(counters->n + 1, sizeof(*list));
@@ -60,7 +60,7 @@ static struct counter **sort_by_dso(const struct counters *counters)
 	return list;
 }
 
-/* The first of @dso, or where it would be. */
+/* Finds the first counter of @dso in @list, or where it would be. */
 static size_t find_dso(struct counter *const *list, size_t n, const struct dso *dso)
 {
 	size_t from = 0;
@@ -76,7 +76,7 @@ static size_t find_dso(struct counter *const *list, size_t n, const struct dso *
 	return from;
 }
 
-/* @list: of all @n counters, by file. */
+/* Writes what @list, all @n counters by file, has of @dso. */
 static void write_dso(struct counter *const *list, size_t n, const struct dso *dso, FILE *out)
 {
 	put_line("file", dso->name, out);
@@ -140,12 +140,12 @@ int counts_write(const struct counters *counters, FILE *out)
 
 /* ---- reading ---- */
 
-/* The file that lines are about, as far as it was told. */
+/* State while reading; .file is what the lines so far say of the file at hand. */
 struct reading {
 	struct counters *counters;
 	const char *symfs;
 	struct dso file;
-	struct dso *dso;	/* from the line "ran" on */
+	struct dso *dso;	/* .file, from the line "ran" on */
 };
 
 bool counts_recognize(FILE *in)
@@ -176,7 +176,7 @@ static int begin_dso(struct reading *r, uint64_t insns)
 	if (!r->dso)
 		return -ENOMEM;
 	r->dso->insns += insns;
-	/* files of the same name need not be the same: the sum does not depend on the order */
+	/* files of one name can differ: the lowest bases win, whatever the order */
 	if (is_lower(&file.bases, &r->dso->bases))
 		r->dso->bases = file.bases;
 	return 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A recording becomes a profile. One that is made of counts only is made on several threads: each
- * has a tally, and in the end all tallies are added up.
+ * Turns a recording into a profile. Several threads decode for a profile that consists of counts
+ * only: each has a tally, and all tallies are added up at the end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include "profile/profile.h"
 
 
-/* The transfers of one tally are the context of the session's call-backs. */
+/* The counts of one thread. .transfers is the context of the session's call-backs. */
 struct tally {
 	struct tally *next;
 	struct transfers *transfers;
@@ -88,7 +88,7 @@ static void forget_tallies(void *ctx)
 	}
 }
 
-/* All will be told again. */
+/* Discards all counts: the session tells all of it again. */
 static void start_again(void *ctx)
 {
 	struct decoding *d = ctx;
@@ -110,7 +110,7 @@ static int add_up(const struct decoding *d, void *data, uint64_t *errors)
 
 /* ---- decoding ---- */
 
-/* *@errors: those of what an index lets them leave out. */
+/* Decodes on several threads. Adds to *@errors what was lost in segments that an index skipped. */
 static int run_slices(struct decoding *d, struct transfers *transfers, uint64_t *errors)
 {
 	const struct rvt_session_slices slices = {
@@ -153,7 +153,10 @@ static int decode_once(struct decoding *d, void *data, struct stacks *stacks, ui
 	return err;
 }
 
-/* Call stacks, of a part of the recording if its index tells how they were before. */
+/*
+ * Opens call stacks for a part of the recording, if its index knows the stacks at its beginning.
+ * NULL: decode from the beginning.
+ */
 static struct stacks *open_stacks(const struct decoding *d, uint64_t *lost)
 {
 	const struct stacks_ops ops = { .ctx = NULL };
@@ -175,7 +178,7 @@ static int decode_trace(struct decoding *d, void *data, uint64_t *errors)
 		*errors += lost;
 	}
 	stacks_close(stacks);
-	/* -EPIPE: the output failed, which is told where it is closed */
+	/* -EPIPE: the output failed; closing it reports that */
 	return err && err != -EPIPE ? cmd_error(err, "decoding ended: %s", strerror(-err)) : err;
 }
 

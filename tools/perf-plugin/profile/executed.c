@@ -3,15 +3,15 @@
 #include "profile/executed.h"
 #include "util/array.h"
 
-/* Of sorted addresses: how often those up to this one were counted. */
+/* How often addresses up to .addr, of sorted ones, were counted. */
 struct sum {
 	uint64_t addr, count;
 };
 
 struct executed {
-	struct sum *begins, *ends;	/* of straight lines; .ends: behind them */
+	struct sum *begins, *ends;	/* of straight lines; .ends: behind their last instruction */
 	size_t n;
-	struct sum *taken;		/* branches by where they are */
+	struct sum *taken;		/* branches, by their own addresses */
 	size_t n_taken;
 };
 

@@ -9,19 +9,19 @@
 
 struct executed;
 
-/* NULL: out of memory. Addresses are those in the ELF file. */
+/* Returns NULL if memory is out. Addresses are those in the ELF file. */
 struct executed *executed_create(const struct code_counts *counts);
 void executed_destroy(struct executed *executed);
-/* How often the instruction at @addr was executed. */
+/* Returns how often the instruction at @addr was executed. */
 uint64_t executed_count(const struct executed *executed, uint64_t addr);
-/* How often the branch at @addr was taken. */
+/* Returns how often the branch at @addr was taken. */
 uint64_t executed_taken(const struct executed *executed, uint64_t addr);
 
-/* Returns 0 or -errno, which ends the walk. */
+/* Takes an instruction. Returns 0, or -errno to end the walk. */
 typedef int (*executed_insn)(void *ctx, uint64_t addr, const struct rvt_insn *insn);
 /*
- * executed_each - tells each instruction of @module's code, executed or not, by address within
- * a section. What is no instruction is passed over. Returns 0, or what @tell returned.
+ * executed_each - tells each instruction of @module's code, executed or not, by address within a
+ * section. Skips what is no instruction. Returns 0, or what @tell returned.
  */
 int executed_each(Dwfl_Module *module, executed_insn tell, void *ctx);
 

@@ -14,7 +14,7 @@
 
 #define CACHE_BITS 17
 
-/* What was counted last for these addresses of a space. */
+/* A slot of the cache that finds counters by addresses of a space. */
 struct slot {
 	const struct rvt_space *space;
 	uint64_t generation, from, to;
@@ -55,7 +55,8 @@ static struct dso *get_dso(struct flat *flat, const struct place *place)
 }
 
 /*
- * Where the counter of a line or a branch is kept; the addresses that it has are found only once.
+ * Finds the slot for the counter of a line or a branch. Sets *@known if its addresses were looked
+ * up already.
  */
 static struct slot *find_slot(struct flat *flat, const struct rvt_space *space, uint64_t from,
 			      uint64_t to, bool branch, bool *known)
@@ -105,8 +106,8 @@ static int flat_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_str
 }
 
 /*
- * Finds out about a branch. .counter stays NULL for one into another file, which has no address in
- * this one.
+ * Finds the counter of a branch, and caches it. .counter stays NULL for a branch into another file,
+ * as its target has no address in this file.
  */
 static int attribute_branch(struct flat *flat, struct rvt_space *space, struct slot *slot)
 {
@@ -151,11 +152,14 @@ void flat_ops(struct rvt_transfers_ops *ops)
 	ops->transfer = flat_transfer;
 }
 
-/* The file that ran most of those that are called .name, or have this build id; NULL: of all. */
+/*
+ * A search for the file that ran most, of those that .name is the name or the build id of; NULL: of
+ * all files.
+ */
 struct search {
 	const char *name;
 	struct dso *found;
-	unsigned int n;		/* how many have the name */
+	unsigned int n;		/* number of files that match */
 };
 
 static bool is_called(const struct dso *dso, const char *name)
@@ -166,7 +170,10 @@ static bool is_called(const struct dso *dso, const char *name)
 		(dso->build_id && !strcmp(dso->build_id, name));
 }
 
-/* Of two that ran as much the first by name, and then by build id, counts. */
+/*
+ * Returns whether @dso ran more than @found. Names, and then build ids, decide where both ran as
+ * much.
+ */
 static bool is_hotter(const struct dso *dso, const struct dso *found)
 {
 	int order;
@@ -204,7 +211,10 @@ static uint64_t how_many(const struct flat *flat, const struct dso *dso, bool br
 	return n;
 }
 
-/* llvm-profgen --unsymbolized-profile and the text of the AutoFDO tools: counts, then lines. */
+/*
+ * Writes the text format of llvm-profgen --unsymbolized-profile, or of the AutoFDO tools: each
+ * number of entries, then the entries.
+ */
 static void write_ranges(const struct flat *flat, const struct dso *dso, uint64_t base,
 			 bool addresses, FILE *out)
 {
@@ -223,7 +233,7 @@ static void write_ranges(const struct flat *flat, const struct dso *dso, uint64_
 	}
 }
 
-/* BOLT's pre-aggregated form: B from to count mispredictions, F start end count. */
+/* Writes BOLT's pre-aggregated format: B from to count mispredictions, F start end count. */
 static void write_bolt(const struct flat *flat, const struct dso *dso, FILE *out)
 {
 	for (size_t i = 0; i < flat->counters.n; i++) {
@@ -251,7 +261,7 @@ static int write_samples(const struct code_counts *counts, const char *name, con
 	return err;
 }
 
-/* The formats that need the file's source lines. */
+/* Writes a format that needs the file's source lines. */
 static int write_source(const struct flat *flat, const struct dso *dso, const char *name, FILE *out)
 {
 	const char *path = dso->path ? dso->path : flat->options->vmlinux;
@@ -288,7 +298,7 @@ static void identify(const void *node, VISIT which, void *places)
 		dso->found_id = places_build_id(places, dso->name, dso->path);
 }
 
-/* A recording knows its files by name; the counts have their build ids. */
+/* Writes counts, with build ids: a recording knows its files by name only. */
 static int write_counts(const struct flat *flat, FILE *out)
 {
 	struct counters sum = { .dsos = NULL };
@@ -327,7 +337,7 @@ int flat_write(void *data, const char *name, const char *wanted, FILE *out)
 	else if (!strcmp(name, "llvm"))
 		write_ranges(flat, search.found, search.found->bases.text & ~0xfffULL, false, out);
 	else if (!strcmp(name, "autofdo"))
-		/* they add what the file's first segment begins at */
+		/* the tools add the address at which the file's first segment begins */
 		write_ranges(flat, search.found, search.found->bases.load, true, out);
 	else
 		return write_source(flat, search.found, name, out);

@@ -7,16 +7,16 @@
 #include "util/array.h"
 
 #define AT_GNU_DISCRIMINATOR 0x2136	/* older libdw does not name it */
-#define MAX_DEPTH 256	/* of entries within entries: damaged files may have any */
+#define MAX_DEPTH 256	/* levels of nested entries; a damaged file can have any number */
 
 /* A range of a scope's code. */
 struct range {
-	uint64_t from, to;	/* .to: behind it */
-	unsigned int depth;	/* of its scope, among those that were inlined */
+	uint64_t from, to;	/* .to: behind the range */
+	unsigned int depth;	/* of the scope, among inlined ones; 0: not inlined */
 	struct scope *scope;
 };
 
-/* Functions of their own by where they begin. */
+/* A function that was not inlined, by where it begins. */
 struct entry {
 	uint64_t addr;
 	struct scope *scope;
@@ -29,8 +29,8 @@ struct functions {
 	size_t n_ranges, ranges_room;
 	struct entry *entries;
 	size_t n_entries, entries_room;
-	uint64_t bias;		/* of addresses in the DWARF: those of the ELF file plus this */
-	/* where functions_at() is: ranges before .next that may have .last */
+	uint64_t bias;		/* address in the DWARF = address in the ELF file + bias */
+	/* where functions_at() stands: ranges before .next that may have .last */
 	struct range **open;
 	size_t n_open, open_room, next;
 	uint64_t last;
@@ -67,7 +67,7 @@ static unsigned int number(Dwarf_Die *die, unsigned int name)
 	return dwarf_attr(die, name, &attr) && !dwarf_formudata(&attr, &value) ? value : 0;
 }
 
-/* Returns the scope of @die, NULL: it has no code; *@err is set when memory is out. */
+/* Makes the scope of @die. Returns NULL if it has no code; sets *@err when memory is out. */
 static struct scope *add_scope(struct functions *functions, Dwarf_Die *die, struct scope *caller,
 			       unsigned int depth, int *err)
 {
@@ -111,7 +111,7 @@ static struct scope *add_scope(struct functions *functions, Dwarf_Die *die, stru
 	return scope;
 }
 
-/* What is in @die, which is in @caller's code (NULL: in no function). */
+/* Adds the scopes below @parent, which is in @caller's code (NULL: in no function). */
 static int walk(struct functions *functions, Dwarf_Die *parent, struct scope *caller,
 		unsigned int depth, unsigned int level)
 {
@@ -124,7 +124,7 @@ static int walk(struct functions *functions, Dwarf_Die *parent, struct scope *ca
 	do {
 		switch (dwarf_tag(&die)) {
 		case DW_TAG_subprogram:
-			/* of what is only inlined the copies have the code */
+			/* an abstract entry has no code; its inlined copies have */
 			if (dwarf_hasattr(&die, DW_AT_inline))
 				break;
 			scope = add_scope(functions, &die, NULL, 0, &err);

@@ -30,7 +30,7 @@
 #define INDIRECT_CALL_TARGETS 7	/* HIST_TYPE_INDIR_CALL_TOPN */
 #define NO_FILE 0xffffffff
 
-/* A name has a number when all are known: by their order, from 1; 0 is the empty one. */
+/* A name. The order of all names numbers them, from 1; 0 is the empty one. */
 struct name {
 	const char *text;
 	unsigned int number;
@@ -250,7 +250,7 @@ static void put_function(const void *node, VISIT which, void *closure)
 	put_body(function, closure);
 }
 
-/* Readers skip the lengths of sections: they are 0. */
+/* Writes the head of a section. Lengths are 0, as readers skip them. */
 static void put_head(const struct writing *writing, uint32_t tag, size_t n)
 {
 	put32(writing->out, tag);

@@ -71,7 +71,7 @@ static int add_branch(void *ctx, uint64_t addr, const struct rvt_insn *insn)
 
 /* ---- lines and functions ---- */
 
-/* One row of the line table: from @addr on, code of a source line. */
+/* Adds one row of the line table: code of a source line begins at @addr. */
 static int add_line(struct lcov *lcov, Dwarf_Line *row)
 {
 	Dwarf_Addr addr;
@@ -95,7 +95,7 @@ static int add_function(struct lcov *lcov, Dwarf_Die *die)
 	Dwarf_Addr addr;
 	int line;
 
-	/* inlined everywhere, or only declared: no code of its own */
+	/* has no code of its own: inlined everywhere, or only declared */
 	if (!name || !file || dwarf_decl_line(die, &line) || dwarf_entrypc(die, &addr))
 		return 0;
 	if (array_grow(&lcov->functions, lcov->n_functions))
@@ -173,7 +173,7 @@ static int by_branch(const void *a, const void *b)
 	return order ? order : x->addr < y->addr ? -1 : x->addr > y->addr;
 }
 
-/* "-": the branch was never reached. */
+/* Writes one way of a branch; "-" if the branch was never reached. */
 static void write_way(int line, unsigned int block, unsigned int way, uint64_t executed,
 		      uint64_t count, FILE *out)
 {
@@ -184,7 +184,7 @@ static void write_way(int line, unsigned int block, unsigned int way, uint64_t e
 		fputs("-\n", out);
 }
 
-/* Of each branch two ways: it was taken, and it fell through. */
+/* Writes two ways of each branch: it was taken, and it fell through. */
 static void write_branches(const struct lcov *lcov, const char *file, FILE *out)
 {
 	unsigned int found = 0, hit = 0, block = 0;
@@ -208,7 +208,10 @@ static void write_branches(const struct lcov *lcov, const char *file, FILE *out)
 		fprintf(out, "BRF:%u\nBRH:%u\n", found, hit);
 }
 
-/* A line has several pieces of code: it ran as often as the one that ran most. */
+/*
+ * Writes the lines of a file. A line with several pieces of code ran as often as the one that ran
+ * most.
+ */
 static size_t write_lines(const struct lcov *lcov, size_t i, FILE *out)
 {
 	const char *file = lcov->lines[i].file;
@@ -239,7 +242,7 @@ static void write_functions(const struct lcov *lcov, const char *file, FILE *out
 
 		if (strcmp(function->file, file))
 			continue;
-		/* a copy in each of several compiled files */
+		/* adds up the copies that several compilation units have */
 		for (; i + 1 < lcov->n_functions && !by_function(function, function + 1);
 		     function++, i++)
 			function[1].count += function->count;
@@ -281,7 +284,10 @@ static void write_all(struct lcov *lcov, FILE *out)
 	}
 }
 
-/* A report on what is not there fails; but another machine may have all of it. */
+/*
+ * Finds out whether this machine has any of the sources. If so, only these are written, as a report
+ * fails on a missing one; if not, all are, as another machine may have them.
+ */
 static void look_for_sources(struct lcov *lcov)
 {
 	const char *last = "";

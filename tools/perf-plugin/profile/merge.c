@@ -9,17 +9,17 @@
 #include "common/cmd.h"
 #include "profile/merge.h"
 
-/* What a line counts is its text before the count. */
+/* A line of a profile: its text before the count identifies what is counted. */
 struct merged {
 	unsigned int section;
 	char *key;
 	uint64_t count, mispredicted;
 };
 
-/* How a format's lines look. */
+/* How the lines of a format look. */
 struct layout {
 	const char *name;
-	unsigned int sections;	/* each begins with its number of lines; 0: all lines are alike */
+	unsigned int sections;	/* each begins with its number of lines; 0: no sections */
 	char separator;		/* between what is counted and the count */
 	bool bolt;		/* lines B, with mispredictions at the end, and F */
 };
@@ -109,7 +109,7 @@ static int add(struct merge *merge, const struct merged *what)
 	return 0;
 }
 
-/* Cuts the last number off @line. */
+/* Cuts the last number off @line, and sets *@number to it. */
 static bool cut_number(char *line, char separator, uint64_t *number)
 {
 	char *at = strrchr(line, separator), *end;
@@ -132,7 +132,7 @@ static bool parse_line(const struct layout *layout, char *line, struct merged *e
 	return cut_number(line, layout->separator, &entry->count);
 }
 
-/* The number of lines that follow, where a section begins. */
+/* Parses the head of a section: the number of lines that follow. */
 static bool parse_number(const char *line, uint64_t *number)
 {
 	char *end;

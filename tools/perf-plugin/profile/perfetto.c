@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Calls over time in Perfetto's own format: a track for each thread, below its process, and one for
- * each cpu with the threads that it ran. Each packet is written when it is made, and a name when it
- * is first used, so that memory grows with the names only.
+ * each cpu with the threads that it ran. Packets are written as they are made, and a name with the
+ * first packet that uses it, so that memory grows only with the number of names.
  */
 #include <errno.h>
 #include <search.h>
@@ -19,7 +19,7 @@
 #define SEQUENCE 1	/* all packets are of one writer */
 #define MAX_CPUS 4096
 
-/* The upper half of a track's id, by what the lower half is a number of. */
+/* The upper half of a track's id says what the lower half is the number of. */
 enum { TRACK_PROCESS = 1, TRACK_THREAD, TRACK_CPU };
 
 /* .name first, for tsearch(). */
@@ -28,7 +28,7 @@ struct interned {
 	uint64_t iid;
 };
 
-/* Who runs on a cpu. */
+/* What a cpu runs. */
 struct cpu_track {
 	bool known, running;
 	int32_t tid;
@@ -49,7 +49,7 @@ static uint64_t track_of(unsigned int kind, int32_t number)
 	return (uint64_t)kind << 32 | (uint32_t)number;
 }
 
-/* A trace of one packet: traces that follow each other are one. */
+/* Writes a trace of one packet: concatenated traces are one trace. */
 static int put(struct perfetto *perfetto, Perfetto__TracePacket *packet)
 {
 	Perfetto__TracePacket *packets[] = { packet };
@@ -76,7 +76,10 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* Sets *@iid; *@is_new: the packet that has it must say which name it is. 0 or -ENOMEM. */
+/*
+ * Sets *@iid to the number of @name, and *@is_new if the packet must define it. Returns 0 or
+ * -ENOMEM.
+ */
 static int intern(struct perfetto *perfetto, const char *name, uint64_t *iid, bool *is_new)
 {
 	struct interned key = { name, 0 }, *interned;
@@ -107,7 +110,7 @@ static void free_interned(void *data)
 	free(interned);
 }
 
-/* @name NULL: a slice ends. */
+/* Writes the beginning of a slice, or with @name NULL the end of one. */
 static int put_event(struct perfetto *perfetto, uint64_t track, uint64_t time, const char *name)
 {
 	Perfetto__TracePacket packet = PERFETTO__TRACE_PACKET__INIT;
@@ -205,7 +208,7 @@ static int put_cpu(struct perfetto *perfetto, int32_t cpu)
 	return put(perfetto, &packet);
 }
 
-/* @comm NULL: nobody that is known. */
+/* Writes who runs from now on; with @comm NULL, nobody known. */
 static int put_switch(struct perfetto *perfetto, int32_t cpu, uint64_t time, int32_t tid,
 		      const char *comm)
 {

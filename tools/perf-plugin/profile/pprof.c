@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Instructions by calling context in pprof's format. Threads are labels; each function is a
- * location of its own, for costs are not told apart within one.
+ * Instructions by calling context in pprof's format. Threads are labels. Each function is one
+ * location, as costs are not distinguished within a function.
  */
 #include <errno.h>
 #include <search.h>
@@ -15,7 +15,7 @@
 #include "pprof.pb-c.h"
 #include "profile/protobuf.h"
 
-/* A string, file or function with its number; .name first, for tsearch(). */
+/* A string, file or function with its number; .name comes first, for tsearch(). */
 struct numbered {
 	const char *name, *dso;	/* .dso NULL: no function */
 	uint64_t id;
@@ -41,8 +41,8 @@ static int put(struct pprof *pprof, const Pprof__Profile *profile)
 }
 
 /*
- * Sets *@id to the number of what @name and @dso are, from *@n on. 1: it is new, and must be
- * written. 0; -ENOMEM.
+ * Sets *@id to the number of @name and @dso; numbers go up from *@n. Returns 1: it is new, and must
+ * be written; 0; or -ENOMEM.
  */
 static int number(void **tree, uint64_t *n, const char *name, const char *dso, uint64_t *id)
 {
@@ -97,7 +97,7 @@ static int put_file(struct pprof *pprof, const char *dso, uint64_t *id)
 	return err ? err : put(pprof, &profile);
 }
 
-/* Function and location have the same number. */
+/* Writes a function and its location, which have the same number. */
 static int put_function(struct pprof *pprof, const struct context *context, uint64_t *id)
 {
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
@@ -155,7 +155,7 @@ static int put_all(struct pprof *pprof, const struct context *root)
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 	Pprof__ValueType type = PPROF__VALUE_TYPE__INIT, *types[] = { &type };
 	int64_t empty;
-	/* string 0 must be this one */
+	/* the format wants this one as string 0 */
 	int err = put_string(pprof, "", &empty);
 
 	if (!err)

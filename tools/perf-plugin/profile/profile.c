@@ -95,7 +95,7 @@ static int run(const struct profile_format *format, const struct view_options *o
 	void *data;
 	int err = -EINVAL;
 
-	/* what is only counted needs no order, and without it is decoded faster */
+	/* counts need no order between cpus, and decoding is faster without */
 	wanted.session.by_cpu = format->add;
 	wanted.session.clock = format->timed;
 	view = view_open(&wanted);
@@ -115,7 +115,7 @@ static int run(const struct profile_format *format, const struct view_options *o
 	return err;
 }
 
-/* @in holds counts: the profile that was made of a recording, in another format. */
+/* Makes @format from counts in @in, an earlier profile of a recording. */
 static int convert(const struct profile_format *format, const struct view_options *options,
 		   const char *dso, FILE *in, FILE *out)
 {
@@ -146,7 +146,7 @@ static FILE *open_counts(const char *path)
 	return in;
 }
 
-/* Of a recording, or of counts. */
+/* Makes a profile from a recording, or from counts. */
 static int make(const struct profile_format *format, const struct view_options *options,
 		const char *dso, FILE *out)
 {
@@ -158,7 +158,7 @@ static int make(const struct profile_format *format, const struct view_options *
 	return err;
 }
 
-/* Timelines are not added up but stand beside each other. */
+/* Writes the timelines of several recordings side by side: they cannot be added up. */
 static int merge_timelines(const struct profile_format *format, struct view_options *options,
 			   char **files, FILE *out)
 {
@@ -193,7 +193,7 @@ static int merge_timelines(const struct profile_format *format, struct view_opti
 	return err;
 }
 
-/* What is to be made into a profile first. */
+/* Returns whether @in must be made into a profile first: a recording, or counts. */
 static bool is_recording(FILE *in)
 {
 	char magic[8];
@@ -233,7 +233,7 @@ static int add_to_merge(void *merge, FILE *in, const char *name)
 	return merge_add(merge, in, name);
 }
 
-/* Counts of all files are added up as they are read. */
+/* Adds up the counts of all files as they are read. */
 static int merge_counts(const struct profile_format *format, struct view_options *options,
 			char **files, FILE *out)
 {
@@ -288,7 +288,7 @@ static int merge_profiles(const struct profile_format *format, struct view_optio
 	return err;
 }
 
-/* The sum of folded stacks, as a picture. */
+/* Draws the sum of folded stacks. */
 static int merge_pictures(const struct profile_format *format, struct view_options *options,
 			  char **files, FILE *out)
 {

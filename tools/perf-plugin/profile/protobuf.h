@@ -18,8 +18,8 @@ static inline void protobuf_append(ProtobufCBuffer *buffer, size_t len, const ui
 }
 
 /*
- * Messages of one type that follow each other are one, whose repeated fields have what those of all
- * have. 0 or -EIO.
+ * Writes a message. Concatenated messages of one type are one message, which has the repeated
+ * fields of all. Returns 0 or -EIO.
  */
 static inline int protobuf_put(const ProtobufCMessage *message, FILE *out)
 {

@@ -51,8 +51,8 @@ static int by_target(const void *a, const void *b)
 }
 
 /*
- * What @tree has for @key (@size bytes, copied where it is new, which is counted in *@n). NULL: out
- * of memory.
+ * Finds @key in @tree, or adds a copy of its @size bytes and counts that in *@n. NULL: out of
+ * memory.
  */
 static void *get(void **tree, size_t *n, const void *key, size_t size,
 		 int (*compare)(const void *, const void *))
@@ -93,9 +93,10 @@ static void free_function(void *data)
 /* ---- discriminators ---- */
 
 /*
- * LLVM packs three numbers into a discriminator (DILocation::encodeDiscriminator, LLVM 7 and
- * later): which block of the line, how many copies of it run as one, which copy. Each is one bit if
- * it is 0, else 7 bits, or 14 when bit 6 is set.
+ * Takes the next number of a discriminator. LLVM packs three into one
+ * (DILocation::encodeDiscriminator, LLVM 7 and later): the block of the line, how many copies of it
+ * run as one, the number of the copy. Each is one bit if it is 0, else 7 bits, or 14 when bit 6 is
+ * set.
  */
 static unsigned int llvm_number(unsigned int *rest)
 {
@@ -110,7 +111,7 @@ static unsigned int llvm_number(unsigned int *rest)
 	return value & 0x20 ? (value >> 1 & 0xfe0) | (value & 0x1f) : value & 0x1f;
 }
 
-/* @copies: how often the source ran when the instruction did once. */
+/* Sets *@copies to how often the source ran when the instruction ran once. */
 static struct line_location make_location(enum samples_compiler compiler, int line, int first,
 					  unsigned int discriminator, unsigned int *copies)
 {
@@ -130,7 +131,7 @@ static struct line_location make_location(enum samples_compiler compiler, int li
 
 /* ---- counting ---- */
 
-/* NULL: out of memory. */
+/* Finds or makes the function of a scope. NULL: out of memory. */
 static struct sample_function *get_function(struct reading *reading, struct scope *scope)
 {
 	struct sample_function key = { .name = scope->name }, *caller;
@@ -158,8 +159,8 @@ static bool is_call(const struct rvt_insn *insn)
 }
 
 /*
- * Where the branch at @addr went, if these were functions: calls, and jumps to other functions
- * (tail calls). A jump of a function to its own beginning did not enter it.
+ * Adds where the branch at @addr went, if to functions: by calls, or by jumps to other functions
+ * (tail calls). A jump of a function to its own beginning is no entry: takes it off .calls.
  */
 static int add_targets(struct reading *reading, uint64_t addr, const struct rvt_insn *insn,
 		       const struct scope *outermost, struct sample_line *line)
@@ -195,7 +196,7 @@ static int add_targets(struct reading *reading, uint64_t addr, const struct rvt_
 	return 0;
 }
 
-/* A line has several instructions: it ran as often as the one that ran most. */
+/* Counts an instruction. A line with several instructions ran as often as the one that ran most. */
 static int take_insn(void *ctx, uint64_t addr, const struct rvt_insn *insn)
 {
 	struct reading *reading = ctx;
@@ -229,13 +230,13 @@ static int take_insn(void *ctx, uint64_t addr, const struct rvt_insn *insn)
 		function = scope->user;
 		function->total += count * copies;
 	}
-	/* a function may begin with what was inlined */
+	/* a function may begin with inlined code, so this is about the outermost scope */
 	if (addr == scope->entry)
 		function->calls += count;
 	return add_targets(reading, addr, insn, scope, line);
 }
 
-/* Counts the functions that ran, and of each those that were inlined into it. */
+/* Counts the functions that ran, and in each the inlined ones that ran. */
 static void count_functions(const void *node, VISIT which, void *closure)
 {
 	struct sample_function *function = *(struct sample_function *const *)node;

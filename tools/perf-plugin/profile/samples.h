@@ -9,10 +9,10 @@
 
 #include "profile/profile.h"
 
-/* Whose discriminators, and what of calls the compiler reads. */
+/* Selects the discriminators to read, and what the compiler reads of calls. */
 enum samples_compiler { SAMPLES_CLANG, SAMPLES_GCC };
 
-/* A line of a function: from its declaration, and a part of the line. */
+/* A location in a function: lines from its declaration, and a part of the line. */
 struct line_location {
 	unsigned int line, discriminator;
 };
@@ -31,36 +31,42 @@ struct sample_line {
 
 struct sample_function {
 	const char *name;
-	struct line_location call;	/* in the caller, of a copy that was inlined */
-	uint64_t calls;			/* of a function of its own: how often it was entered */
-	uint64_t total;			/* instructions, of what was inlined in it, too */
+	struct line_location call;	/* in the caller; of an inlined copy only */
+	uint64_t calls;			/* how often it was entered; not of inlined copies */
+	uint64_t total;			/* instructions, with those of inlined functions */
 	void *lines;			/* tsearch tree of struct sample_line by location */
 	void *inlined;			/* of struct sample_function by location and name */
-	size_t n_lines, n_inlined;	/* .n_inlined: those that ran */
+	size_t n_lines, n_inlined;	/* .n_inlined: only those that ran */
 };
 
 struct samples {
 	void *functions;		/* tsearch tree of struct sample_function by name */
-	size_t n_functions;		/* of those that ran */
-	/* what keeps the names */
+	size_t n_functions;		/* only those that ran */
+	/* these own the names */
 	struct srclines *srclines;
 	struct functions *scopes;
 };
 
-/* Of the file at @path. 0, or -errno after a message. To be freed in each case. */
+/*
+ * Reads the file at @path. Returns 0, or -errno after a message. The caller frees @samples in each
+ * case.
+ */
 int samples_read(struct samples *samples, enum samples_compiler compiler,
 		 const struct code_counts *counts, const char *path,
 		 const struct rvt_session_options *options);
 void samples_free(struct samples *samples);
-/* Whether @node of a tree is at its turn in twalk_r(). */
+/* Returns whether a walk by twalk_r() visits its node in order now. */
 static inline bool samples_in_order(VISIT which)
 {
 	return which == postorder || which == leaf;
 }
 
-/* clang.c: LLVM's text, for -fprofile-sample-use. 0 or -errno. */
+/* profile/clang.c: writes LLVM's text, for -fprofile-sample-use. Returns 0 or -errno. */
 int clang_write(const struct samples *samples, FILE *out);
-/* gcc.c: for -fauto-profile: @version 2 up to GCC 15, 3 from GCC 16 on. 0 or -errno. */
+/*
+ * profile/gcc.c: writes GCC's profile for -fauto-profile: @version 2 up to GCC 15, 3 from GCC 16
+ * on. Returns 0 or -errno.
+ */
 int gcc_write(const struct samples *samples, unsigned int version, FILE *out);
 
 #endif

@@ -17,7 +17,7 @@ static int compare_threads(const void *a, const void *b)
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-/* NULL: out of memory. */
+/* Finds or makes the thread of @hart. NULL: out of memory. */
 static struct timeline_thread *get_thread(struct timeline *timeline,
 					  const struct rvt_hart_flow *hart)
 {
@@ -93,7 +93,7 @@ int timeline_after(struct timeline *timeline, struct rvt_hart_flow *hart,
 	if (!thread)
 		return -ENOMEM;
 	err = tell_name(timeline, thread, hart);
-	/* the top one may be a signal handler where a trap was */
+	/* a signal handler's frame on top can have replaced a trap's */
 	while (thread->n && !err && (ended || thread->n > depth ||
 				     (thread->n == depth &&
 				      thread->slices[depth - 1].addr != top->to))) {

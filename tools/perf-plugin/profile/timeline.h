@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * timeline.c: calls as slices of time, thread by thread. For each thread, times rise from event to
- * event: slices nest, and none has no length; where several events come in the same nanosecond,
- * each is one later than the one before.
+ * profile/timeline.c: calls as slices of time, thread by thread. For each thread, times rise from
+ * event to event: slices nest, and none is empty. Of several events in the same nanosecond, each is
+ * one later than the one before.
  */
 #ifndef PERF_RVTRACE_PROFILE_TIMELINE_H
 #define PERF_RVTRACE_PROFILE_TIMELINE_H
@@ -21,14 +21,14 @@ struct timeline_thread {
 	int32_t pid, tid;	/* first: key of the tree */
 	char comm[96];
 	uint64_t last;		/* time of its last event */
-	struct timeline_slice *slices;	/* that have not ended, the outermost first */
+	struct timeline_slice *slices;	/* open ones, the outermost first */
 	size_t n, room;
 };
 
-/* Each returns 0 or -errno, which ends it; members may be NULL. */
+/* Each returns 0, or -errno to stop; members may be NULL. */
 struct timeline_ops {
 	void *ctx;
-	/* The thread was not seen before, or has another name now. */
+	/* The thread is new, or has another name now. */
 	int (*thread)(void *ctx, const struct timeline_thread *thread);
 	int (*begin)(void *ctx, const struct timeline_thread *thread,
 		     const struct timeline_slice *slice);
@@ -47,8 +47,8 @@ struct timeline {
 int timeline_after(struct timeline *timeline, struct rvt_hart_flow *hart,
 		   struct rvt_callstack *stack, size_t ended);
 /*
- * No more comes of these threads: what has not ended ends with their last event. 0, or what a
- * call-back returned. Nothing is left to be freed.
+ * Ends all slices that are open, each at the last event of its thread, and frees the threads.
+ * Returns 0, or what a call-back returned.
  */
 int timeline_end(struct timeline *timeline);
 

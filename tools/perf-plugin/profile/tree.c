@@ -37,7 +37,7 @@ void *callgrind_create(struct places *places, const struct rvt_session_options *
 
 void tree_ops(struct rvt_transfers_ops *ops)
 {
-	/* the first member of .ctx, the tree, is what they take */
+	/* these call-backs take .ctx as its first member, the contexts */
 	ops->line = contexts_line;
 	ops->after = contexts_after;
 }
@@ -74,7 +74,7 @@ static void write_folded(struct tree *tree, FILE *out)
 	}
 }
 
-/* "THREAD;FUNCTION;KERNEL_FUNCTION_[k] COUNT", as write_folded() has it. */
+/* Reads a line that write_folded() wrote: "THREAD;FUNCTION;KERNEL_FUNCTION_[k] COUNT". */
 static int read_folded(struct tree *tree, char *line)
 {
 	struct context *context = &tree->contexts.root;
@@ -130,7 +130,10 @@ static unsigned int deepest(const struct context *root)
 	return depth;
 }
 
-/* At most @max bytes, and no part of a character: names may come from a file, too. */
+/*
+ * Writes at most @max bytes of @name, and whole characters only. Names may come from a file, so
+ * they are made visible.
+ */
 static void write_escaped(const char *name, int max, FILE *out)
 {
 	char *text = text_visible(name);
