@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Views of Control Transfer Records; script, report and inject turn to them for such recordings. */
+/*
+ * Views of Control Transfer Records, which script, report, inject and profile call for such
+ * recordings.
+ */
 #ifndef PERF_RVTRACE_CTR_H
 #define PERF_RVTRACE_CTR_H
 
@@ -7,27 +10,29 @@
 #include "common/transfers.h"
 #include "common/view.h"
 
-/* ctr-script.c: @raw: numbers only, for programs. Each returns 0 or -errno after a message. */
+/*
+ * ctr/script.c: prints samples; @raw: as numbers only, for programs. Each ctr_ view returns 0, or
+ * -errno after a message.
+ */
 int ctr_script(struct view *view, bool raw, uint64_t max_lines);
-/* ctr-report.c: transfers, or call stacks of RAS emulation, by how often they were seen. */
+/* ctr/report.c: prints transfers, or call stacks of RAS emulation, by their number. */
 int ctr_report(struct view *view, uint64_t max_lines);
 /*
- * ctr-inject.c: writes ordinary samples with branch stacks (call chains where RAS emulation was
- * on).
+ * ctr/inject.c: writes ordinary samples with branch stacks (call chains if RAS emulation was on).
  */
 int ctr_inject(struct view *view, const char *output, bool arch);
 
-/* ctr-profile.c: feeds @ops with lines and transfers, without call stacks. */
+/* ctr/profile.c: calls @ops with lines and transfers, without call stacks. */
 int ctr_profile(struct view *view, const struct rvt_transfers_ops *ops);
 
-/* ctr-script.c: whether the filters of @view let the sample through. */
+/* ctr/script.c: returns whether the filters of @view let the sample through. */
 bool ctr_wants(struct view *view, const struct rvt_ctr_sample *sample,
 	       const struct rvt_task *task);
-/* What perf calls the trigger: "cpu-clock", "cycles", ... */
+/* Returns perf's name of the trigger: "cpu-clock", "cycles", ... */
 const char *ctr_trigger_name(uint32_t type, uint64_t config);
-/* ctr-inject.c: the exception at @addr is one of ecall. */
+/* ctr/inject.c: returns whether the instruction at @addr is an ecall. */
 bool ctr_is_ecall(struct rvt_space *space, uint64_t addr);
-/* The place behind the call at @addr; without its code, one inside of it. */
+/* Returns the address behind the call at @addr; without its code, at least one within the call. */
 uint64_t ctr_return_address(struct rvt_space *space, uint64_t addr);
 
 #endif

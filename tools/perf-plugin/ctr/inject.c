@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Control Transfer Records as perf knows branch stacks: a perf.data of ordinary samples, beside the
+ * Writes Control Transfer Records as perf's branch stacks: a perf.data of ordinary samples with the
  * recording's sideband, for perf script -F brstack, perf report -b, llvm-profgen, and so on.
  */
 #include <errno.h>
@@ -50,7 +50,7 @@ uint64_t ctr_return_address(struct rvt_space *space, uint64_t addr)
 	return addr + 2;
 }
 
-/* Context marks separate user from kernel addresses, as the kernel's own chains do. */
+/* Fills in a call chain, with markers between user and kernel addresses as in the kernel's own. */
 static size_t fill_chain(const struct rvt_ctr_sample *sample, const struct rvt_task *task,
 			 uint64_t *chain)
 {

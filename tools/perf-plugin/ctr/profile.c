@@ -8,13 +8,13 @@
 #include "common/cmd.h"
 #include "ctr/ctr.h"
 
-/* Two records that are not of one flow may look like a line; real ones are shorter. */
+/* No real line is longer. Two records that are not of one flow may look like one. */
 #define LONGEST_LINE (64u << 10)
 
 struct ctr_profile {
 	struct view *view;
 	const struct rvt_transfers_ops *ops;
-	bool gaps;	/* some transfers are not recorded: lines are not known to be straight */
+	bool gaps;	/* some transfers are not recorded, so lines may not be straight */
 };
 
 static enum rvt_transfer_kind kind_of(unsigned int type)
@@ -29,7 +29,7 @@ static enum rvt_transfer_kind kind_of(unsigned int type)
 	}
 }
 
-/* From where one transfer led to where the next one started. */
+/* Tells the line from the target of one transfer to the source of the next one. */
 static int give_line(struct ctr_profile *profile, struct rvt_hart_flow *hart, uint64_t first,
 		     uint64_t last)
 {
@@ -64,7 +64,7 @@ static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struc
 		transfer.from = entry.source;
 		transfer.to = entry.target;
 		transfer.flags = rvt_ctr_type_name(entry.type);
-		/* A trap's source has not executed, but what is before it has. */
+		/* a trap's source was not executed, but the line before it was */
 		if (transfer.kind != RVT_TRANSFER_TRAP)
 			err = give_line(profile, &hart, before, entry.source);
 		if (!err && entry.source && entry.target)
@@ -75,7 +75,8 @@ static int on_sample(void *ctx, const struct rvt_ctr_sample *sample, const struc
 }
 
 /*
- * Filters and RAS emulation leave transfers out, so that what is between two records is not a line.
+ * Notes from the first sample whether filters or RAS emulation left transfers out: then code
+ * between two records is not a straight line.
  */
 static int refuse_gaps(void *ctx, const struct rvt_ctr_sample *sample, const struct rvt_task *task)
 {

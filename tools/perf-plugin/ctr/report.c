@@ -11,7 +11,7 @@
 #include "ctr/ctr.h"
 #include "common/places.h"
 
-/* A line of the report: what it is about in words, and its counts. */
+/* A line of the report: its text, and its counts. */
 struct line {
 	char *text;
 	uint64_t count, mispredicted, cycles, with_cycles;
@@ -41,7 +41,7 @@ static int by_count(const void *a, const void *b)
 	return strcmp(x->text, y->text);
 }
 
-/* The line with this text, which it takes over; NULL: out of memory. */
+/* Finds or makes the line with @text, and frees @text or keeps it. NULL: out of memory. */
 static struct line *get_line(struct ctr_report *report, char *text)
 {
 	struct line key = { .text = text }, **found, *line;
@@ -100,7 +100,7 @@ static char *describe_entry(struct ctr_report *report, const struct rvt_task *ta
 	return text;
 }
 
-/* Outermost first, as flame graphs have it. */
+/* Describes the stack, the outermost call first, as in flame graphs. */
 static char *describe_stack(struct ctr_report *report, const struct rvt_task *task,
 			    const struct rvt_ctr_sample *sample)
 {

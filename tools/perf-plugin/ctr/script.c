@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* `perf rvtrace script` of Control Transfer Records: each sample and what led to it. */
+/* `perf rvtrace script` of Control Transfer Records: each sample and its records. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

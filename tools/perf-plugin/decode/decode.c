@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * perf-rvtrace decode: a bare dump (a board's memory, a probe's capture) and ELF files to the
- * program's flow. No perf involved.
+ * perf-rvtrace decode: makes the program's flow from a bare dump (of a board's memory, or of a
+ * probe) and ELF files, without perf.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -92,7 +92,7 @@ static int parse_print(const char *text, enum decode_print *print)
 			 "mark, data, packet, none", text);
 }
 
-/* [ATID:]N */
+/* Parses [ATID:]N. */
 static int parse_source(struct options *o, char *text)
 {
 	char *colon = strchr(text, ':');
@@ -206,8 +206,8 @@ static int parse_options(int argc, char **argv, struct options *o)
 /* ---- files ---- */
 
 /*
- * FILE@NUMBER, unless a file has that very name, or no digit follows. The path is malloc'd. 0, or
- * STATUS_UNUSABLE.
+ * Parses FILE@NUMBER. It is just FILE if a file has that very name, or if no digit follows. The
+ * path is malloc'd. Returns 0 or STATUS_UNUSABLE.
  */
 static int read_image(const struct image_arg *arg, struct rvt_dump_image *image)
 {
@@ -223,7 +223,7 @@ static int read_image(const struct image_arg *arg, struct rvt_dump_image *image)
 			  UINT64_MAX, &image->address) ? STATUS_UNUSABLE : 0;
 }
 
-/* The source that is wanted, if only one is, may be one of some id. */
+/* Checks --src, if given, and takes the id of its frames into the parameters. */
 static int choose_source(struct command *c)
 {
 	const struct options *o = &c->options;
@@ -273,7 +273,7 @@ static int look_at_dump(struct command *c)
 	return 0;
 }
 
-/* Returns the exit status. */
+/* Guesses parameters. Returns the exit status. */
 static int guess(struct command *c, const struct rvt_dump_image *images)
 {
 	const struct decode_guess job = {
@@ -287,7 +287,7 @@ static int guess(struct command *c, const struct rvt_dump_image *images)
 	return 0;
 }
 
-/* So much is wrong that the parameters are likely to be. */
+/* Returns whether so much is wrong that the parameters are probably wrong. */
 static bool contradicts(const struct decode_job *job)
 {
 	const uint64_t gaps = job->flow.gaps, reported = job->stream.lost_reports;

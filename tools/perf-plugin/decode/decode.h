@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* perf-rvtrace decode: between the command, the decoding of a dump, and the text of its flow. */
+/* perf-rvtrace decode: what the command, the decoding of a dump and the text of its flow share. */
 #ifndef PERF_RVTRACE_DECODE_H
 #define PERF_RVTRACE_DECODE_H
 
@@ -22,39 +22,39 @@ struct decode_output {
 	int (*write)(void *ctx, const char *text, size_t len);
 };
 
-/* What prints the flow of one source. */
+/* Prints the flow of one source. */
 struct decode_printer;
 
 /* Returns 0 or -ENOMEM. */
 int decode_output_open(struct decode_output *output,
 		       int (*write)(void *ctx, const char *text, size_t len), void *ctx);
-/* Writes what is buffered; returns 0 or -errno of any write so far. */
+/* Writes the buffered text. Returns 0, or -errno of any write so far. */
 int decode_output_flush(struct decode_output *output);
 void decode_output_close(struct decode_output *output);
 
 /*
- * decode_printer_create - @prefix, which is copied, goes before every line. @space is where
- * `insn` reads the code. Returns NULL when out of memory.
+ * decode_printer_create - @prefix, which is copied, goes before every line. `insn` reads the code
+ * in @space. Returns NULL when out of memory.
  */
 struct decode_printer *decode_printer_create(enum decode_print print, const char *prefix,
 					     struct rvt_space *space,
 					     struct decode_output *output);
 void decode_printer_destroy(struct decode_printer *printer);
-/* Flow, as for struct rvt_flow_sink; both return non-zero once the output has failed. */
+/* Print the flow, as in struct rvt_flow_sink. Both return non-zero once the output has failed. */
 int decode_printer_runs(struct decode_printer *printer, const struct rvt_run *runs, size_t n);
 int decode_printer_event(struct decode_printer *printer, const struct rvt_event *event);
-/* A slice of the flow ends, and goes on at *@next_pc elsewhere (NULL: that is not known). */
+/* Ends a slice of the flow. The flow continues at *@next_pc (NULL: that is not known). */
 void decode_printer_end(struct decode_printer *printer, const uint64_t *next_pc);
 
 /* ---- decoding: run.c ---- */
 
-#define DECODE_MAX_SOURCES (1 << 16)	/* that messages name */
+#define DECODE_MAX_SOURCES (1 << 16)	/* at most, in messages */
 
 struct decode_job {
 	struct rvt_session *session;	/* of the dump */
 	const char *path;
 	uint64_t size;			/* of the dump */
-	uint64_t oldest;		/* where its oldest byte is */
+	uint64_t oldest;		/* offset of its oldest byte */
 	bool all_sources;
 	enum decode_print print;
 	bool tagged;			/* lines begin with the source */
@@ -74,28 +74,29 @@ int decode_run(struct decode_job *job);
 
 struct decode_guess {
 	const char *path;
-	uint64_t oldest;		/* where its oldest byte is */
+	uint64_t oldest;		/* offset of the oldest byte of the dump */
 	const struct rvt_dump_image *images;
 	unsigned int n_images;
-	const struct rvt_params *params;	/* decode_hint(): that it was decoded by */
+	const struct rvt_params *params;	/* of the dump; decode_hint(): it contradicts them */
 };
 
 /*
- * Prints what the parameters of the dump may be, as a parameter file with comments. Returns the
- * exit status: 0, 1 (it is not sure, or there are none), 2 (files cannot be used; a message was
- * printed).
+ * Prints the parameters that the dump may have, as a parameter file with comments. Returns the exit
+ * status: 0; 1: the guess is not certain, or there is none; 2: files cannot be used, after a
+ * message.
  */
 int decode_guess(const struct decode_guess *job);
 /*
- * A dump that contradicts job->params: says on standard error which parameters are likely to be
- * others, if some are known by which its beginning decodes without an error.
+ * For a dump that contradicts job->params: tells on standard error which parameters are likely to
+ * be different, if the beginning of the dump decodes with some without an error.
  */
 void decode_hint(const struct decode_guess *job);
 
 /* ---- dump.c ---- */
 
 /*
- * Prints the messages of a dump to standard output; *@damaged: so many were. Returns 0 or -errno.
+ * Prints the messages of a dump to standard output, and sets *@damaged to the number of damaged
+ * ones. Returns 0 or -errno.
  */
 int dump_messages(const char *path, const struct rvt_params *params, uint64_t oldest,
 		  uint64_t *damaged);

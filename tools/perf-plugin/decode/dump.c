@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* perf-rvtrace dump: what is in a trace, message by message. */
+/* perf-rvtrace dump: prints a trace message by message. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -103,7 +103,10 @@ static int map_input(const char *path, struct rvt_mapped_file **input)
 	return ret;
 }
 
-/* Offsets of messages are those in the file; or, with @positions, count from the oldest byte. */
+/*
+ * Feeds the dump. Offsets of messages are those in the file; with @positions, they count from the
+ * oldest byte.
+ */
 static void dump_input(struct rvt_dump *dump, const struct rvt_mapped_file *input, uint64_t first,
 		       bool positions)
 {
@@ -135,10 +138,10 @@ int dump_messages(const char *path, const struct rvt_params *params, uint64_t ol
 	return ret;
 }
 
-/* The exit status. */
+/* Prints the summary. Returns the exit status. */
 static int summary(const struct dump_options *options, const struct rvt_dump_stats *stats)
 {
-	/* where both go to one place, it comes behind the last line; output.c looks at errors */
+	/* puts the summary behind the last line if both go to one place; output.c finds errors */
 	fflush(stdout);
 	fprintf(stderr, "%s: %llu messages, %llu idle bytes, %llu bytes skipped, %llu damaged\n",
 		options->path, (unsigned long long)stats->messages,

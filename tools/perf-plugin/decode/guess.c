@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* decode --guess: what the parameters of a dump may be. It says so, and decodes nothing. */
+/* decode --guess: prints what the parameters of a dump may be, without decoding it. */
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #define GUESS_BYTES (1 << 20)
 #define MAX_SHOWN 6
 
-/* The code as one width sees it. */
+/* The code, for harts of one width. */
 struct code {
 	struct rvt_image *image;
 	struct rvt_space *space;
@@ -25,7 +25,7 @@ struct code {
 
 /* ---- code ---- */
 
-/* EI_CLASS of an ELF file; ELFCLASSNONE: it is none. */
+/* Returns EI_CLASS of an ELF file; ELFCLASSNONE: not an ELF file. */
 static unsigned char class_of(const char *path)
 {
 	unsigned char ident[EI_NIDENT] = { 0 };
@@ -64,7 +64,7 @@ static int open_code(struct code *code, const struct rvt_dump_image *images, uns
 	return ret;
 }
 
-/* Memory images may be of either width; an ELF file says which. */
+/* Opens the code for both widths. A memory image may be of either; an ELF file says which. */
 static int open_codes(struct code codes[2], const struct rvt_dump_image *images, unsigned int n)
 {
 	bool is32 = false, is64 = false;
@@ -85,7 +85,7 @@ static int open_codes(struct code codes[2], const struct rvt_dump_image *images,
 
 /* ---- chips ---- */
 
-/* Their number, or -errno. */
+/* Returns the number of chips, or -errno. */
 static int load_chips(struct rvt_guess_chip **result, struct chip **chips)
 {
 	int n = chips_list(chips), ret = 0;
@@ -100,11 +100,9 @@ static int load_chips(struct rvt_guess_chip **result, struct chip **chips)
 	return n < 0 ? n : ret ? ret : n;
 }
 
-/* ---- what it says ---- */
+/* ---- output ---- */
 
-/*
- * Lines of parameters that are not the dialect's defaults, with @before in front and @sep between.
- */
+/* Prints the parameters that are not the dialect's defaults, with @sep between them. */
 static void print_params(FILE *out, const struct rvt_params *params, const char *sep)
 {
 	struct rvt_params defaults;
@@ -183,7 +181,7 @@ static int print_result(const struct decode_guess *job, const struct rvt_guess *
 	return confidence == RVT_GUESS_UNSURE;
 }
 
-/* The oldest bytes, malloc'd; NULL after a message. */
+/* Reads the oldest bytes. The caller frees them; NULL after a message. */
 static uint8_t *read_bytes(const struct decode_guess *job, size_t *len)
 {
 	struct rvt_mapped_file *mapped = NULL;
@@ -214,7 +212,10 @@ static uint8_t *read_bytes(const struct decode_guess *job, size_t *len)
 	return bytes;
 }
 
-/* What is made of the first guesses; returns the exit status. @len: bytes that were looked at. */
+/*
+ * Uses the guesses, the best first; @len: how many bytes they were made from. Returns the exit
+ * status.
+ */
 typedef int (*guess_use)(const struct decode_guess *job, const struct rvt_guess *guesses, size_t n,
 			 enum rvt_guess_confidence confidence, uint64_t len);
 
@@ -255,7 +256,9 @@ int decode_guess(const struct decode_guess *job)
 	return with_guesses(job, print_result);
 }
 
-/* Keys that the two have otherwise, as @a says them: malloc'd; NULL: out of memory. */
+/*
+ * Lists the parameters that differ, as @a has them. The caller frees the text; NULL: out of memory.
+ */
 static char *differences(const struct rvt_params *a, const struct rvt_params *b)
 {
 	char *text = NULL, *other = NULL, *rest, *line, *result = NULL;
@@ -272,7 +275,7 @@ static char *differences(const struct rvt_params *a, const struct rvt_params *b)
 		const char *found = strstr(other, line);
 		size_t len = strlen(line);
 
-		/* a whole line */
+		/* only if it is the whole line */
 		if (found && (found == other || found[-1] == '\n') && found[len] == '\n')
 			continue;
 		fprintf(out, "%s%s", sep, line);

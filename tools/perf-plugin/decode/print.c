@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Text of a flow. One line per instruction is a lot of text: the lines of a block are made once and
- * copied from then on.
+ * Prints a flow as text. With one line per instruction that is a lot of text, so the lines of a
+ * block are made once and then copied.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,10 +20,10 @@
 #define MAX_LINE (MAX_PREFIX + 16 + 1 + 16 + 1 + 20 + 1 + 20 + 1)
 
 /*
- * The lines of whole blocks: found by a direct-mapped cache, text one behind the other. Copied in
- * pieces, so that there is a piece more than text behind it and in the buffer for output.
+ * The lines of whole blocks, in a direct-mapped cache with all text in one buffer. Text is copied
+ * in chunks, so its buffer and the output's have room for one chunk more.
  */
-#define CACHE_AFTER 4096	/* runs: of many sources most say little */
+#define CACHE_AFTER 4096	/* runs: most of many sources have few */
 #define CACHE_ENTRIES 65536
 #define CACHE_TEXT (16 << 20)
 #define CACHE_CHUNK 32
@@ -32,7 +32,7 @@
 struct cached_lines {
 	const struct rvt_block *block;
 	const char *text;
-	uint32_t line_bytes;		/* each line has so many; 0: they are not equally long */
+	uint32_t line_bytes;		/* length of each line; 0: they differ */
 };
 
 struct decode_printer {
@@ -41,13 +41,13 @@ struct decode_printer {
 	size_t prefix_len;
 	struct rvt_space *space;
 	struct decode_output *output;
-	struct cached_lines *cache;	/* NULL before so many runs, and where memory is short */
+	struct cached_lines *cache;	/* NULL for the first runs, and if memory is short */
 	char *text;			/* of CACHE_TEXT bytes */
-	uint32_t runs_before;		/* without a cache */
+	uint32_t runs_before;		/* runs before there was a cache */
 	size_t text_used;
 	/* for edges: */
 	bool has_last;
-	uint64_t last_pc, next_pc;	/* of the last instruction, and what follows it in memory */
+	uint64_t last_pc, next_pc;	/* of the last instruction, and behind it */
 	const char *last_kind;
 	/* for marks and accesses: */
 	bool has_time;
@@ -93,7 +93,7 @@ void decode_output_close(struct decode_output *output)
 	output->text = NULL;
 }
 
-/* Room for @len bytes, which the caller adds to .used as far as it needs them. */
+/* Returns room for @len bytes. The caller adds to .used what it needs of them. */
 static inline char *output_room(struct decode_output *output, size_t len)
 {
 	if (OUTPUT_SIZE - output->used < len)
@@ -140,7 +140,7 @@ static uint64_t pc_of(const struct rvt_block *block, uint32_t insn)
 	return pc;
 }
 
-/* Behind the last instruction of the run. */
+/* Returns the address behind the last instruction of the run. */
 static uint64_t end_of(const struct rvt_run *run)
 {
 	if (run->first + run->count == run->block->insns)
@@ -161,7 +161,7 @@ static char *put_pcs(const struct decode_printer *printer, char *p, const struct
 	return p;
 }
 
-/* Puts the lines of @block into @cached, in place of another's. */
+/* Puts the lines of @block into the slot @cached, which it takes from another block. */
 static void cache_lines(struct decode_printer *printer, struct cached_lines *cached,
 			const struct rvt_block *block)
 {
@@ -177,7 +177,7 @@ static void cache_lines(struct decode_printer *printer, struct cached_lines *cac
 		return;
 	text = printer->text + printer->text_used;
 	end = put_pcs(printer, text, &all);
-	/* no carry into another digit: all are as long as the first */
+	/* equal lengths if no carry adds a digit: so all are as long as the first */
 	cached->line_bytes = (end - text) / block->insns;
 	if (text[cached->line_bytes - 1] != '\n' || (end - text) % block->insns)
 		cached->line_bytes = 0;
@@ -197,7 +197,7 @@ static void create_cache(struct decode_printer *printer)
 	printer->text = NULL;
 }
 
-/* NULL: without a cache. */
+/* Finds or makes the lines of @block. NULL: there is no cache. */
 static const struct cached_lines *lines_of(struct decode_printer *printer,
 					   const struct rvt_block *block)
 {
@@ -240,7 +240,7 @@ static void print_insn(struct decode_printer *printer, uint64_t pc, uint32_t hal
 	const uint8_t *bytes;
 	uint64_t code = 0;
 
-	/* code that goes on in another mapping has several pieces */
+	/* byte by byte, as the next mapping may have the rest of the code */
 	for (uint32_t i = 0; i < 2 * halfwords; i++)
 		if (rvt_space_find(printer->space, pc + i, &bytes))
 			code |= (uint64_t)*bytes << 8 * i;
@@ -325,7 +325,7 @@ int decode_printer_runs(struct decode_printer *printer, const struct rvt_run *ru
 	return printer->output->error;
 }
 
-/* "TIME PC KIND ...", without what is not known: "-". */
+/* Prints "TIME PC KIND ..."; "-" for what is not known. */
 static void put_mark(struct decode_printer *printer, const struct rvt_event *event)
 {
 	char text[MARK_TEXT_SIZE], time[21] = "-", pc[17] = "-";
@@ -340,7 +340,7 @@ static void put_mark(struct decode_printer *printer, const struct rvt_event *eve
 				printer->prefix, time, pc, mark_name(event->mark), text);
 }
 
-/* "TIME KIND BYTES ADDRESS VALUE ..." */
+/* Prints "TIME KIND BYTES ADDRESS VALUE ...". */
 static void put_access(struct decode_printer *printer, const struct rvt_access *access)
 {
 	char text[ACCESS_TEXT_SIZE], time[21] = "-";
@@ -353,7 +353,7 @@ static void put_access(struct decode_printer *printer, const struct rvt_access *
 				printer->prefix, time, text);
 }
 
-/* Marks, or accesses. */
+/* Prints a mark or an access. */
 static int mark_event(struct decode_printer *printer, const struct rvt_event *event)
 {
 	if (event->type == RVT_EVENT_MARK && printer->print == PRINT_MARK)
@@ -376,7 +376,7 @@ int decode_printer_event(struct decode_printer *printer, const struct rvt_event 
 	if (event->type == RVT_EVENT_TRAP)
 		put_edge(printer, event->pc, event->target,
 			 event->interrupt ? "interrupt" : "exception");
-	/* What comes next does not follow from the last instruction. */
+	/* what comes next is not a jump from the last instruction */
 	if (event->type == RVT_EVENT_TRAP || event->type == RVT_EVENT_START ||
 	    event->type == RVT_EVENT_STOP || event->type == RVT_EVENT_LOST)
 		printer->has_last = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The flow of a dump as text, and what was lost as lines on standard error. */
+/* Prints the flow of a dump as text, and what was lost as lines on standard error. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,13 +15,13 @@
 #define SOURCE "source "	/* in messages */
 #define SOURCE_NAME 24
 
-/* What one thread prints with. */
+/* The output of one thread. */
 struct text {
 	struct decode_job *job;
 	FILE *out, *errors;
 	struct decode_output output;
-	struct decode_printer **printers;	/* by source; NULL: not seen */
-	bool *seen;				/* by source: it was decoded, whatever it printed */
+	struct decode_printer **printers;	/* by source; NULL: nothing to print yet */
+	bool *seen;				/* by source: decoded, even if not printed */
 	bool lost;
 };
 
@@ -32,7 +32,7 @@ static unsigned int n_sources(const struct decode_job *job)
 	return rvt_stream_n_sources(job->params);
 }
 
-/* How a line names a source: its SRC, or the id of its frames as well. */
+/* Writes the name of a source: its SRC, behind the id of its frames if it has one. */
 static void name_source(const struct decode_job *job, unsigned int source,
 			char (*name)[SOURCE_NAME])
 {
@@ -52,9 +52,9 @@ static uint64_t offset_of(const struct decode_job *job, uint64_t position)
 	return position < behind ? job->oldest + position : position - behind;
 }
 
-/* ---- what the decoder tells ---- */
+/* ---- output of the decoder ---- */
 
-/* @source: NULL if it is not known. */
+/* Reports a loss or damage. @source: NULL if it is not known. */
 static void report(struct text *text, const struct rvt_event *event, const unsigned int *source)
 {
 	const struct decode_job *job = text->job;
@@ -70,7 +70,7 @@ static void report(struct text *text, const struct rvt_event *event, const unsig
 	fprintf(text->errors, "%s\n", event->detail ? event->detail : "flow is lost");
 }
 
-/* NULL: out of memory. */
+/* Finds or makes the printer of the hart's source. NULL: out of memory. */
 static struct decode_printer *get_printer(struct text *text, const struct rvt_hart_flow *hart)
 {
 	struct decode_printer **printer = &text->printers[hart->source];
@@ -109,7 +109,7 @@ static int on_damage(void *ctx, unsigned int buffer, const struct rvt_event *eve
 	return 0;
 }
 
-/* The flow of a source ends, or its slice does and the next one goes on. */
+/* Ends the flow of a source, or a slice of it which the next one continues. */
 static void on_end(void *ctx, struct rvt_hart_flow *hart)
 {
 	struct text *text = ctx;
@@ -131,7 +131,9 @@ static int write_text(void *ctx, const char *bytes, size_t len)
 	return fwrite(bytes, 1, len, text->out) == len ? 0 : -errno;
 }
 
-/* The sources that were seen count, also in slices that prove void: they are in the dump. */
+/*
+ * Adds the results of a thread. Sources count even if its slice proves void, as the dump has them.
+ */
 static void close_text(void *ctx, bool valid)
 {
 	struct text *text = ctx;
@@ -197,7 +199,7 @@ static int run(void *ctx, const struct rvt_session_sink *sink,
 	return progress_run(job->session, sink, slices, true);
 }
 
-/* As name_source() wrote it. */
+/* Parses a name that name_source() wrote. */
 static unsigned int read_source(const struct decode_job *job, const char *name)
 {
 	char *end;
@@ -208,7 +210,10 @@ static unsigned int read_source(const struct decode_job *job, const char *name)
 		rvt_stream_source(job->params, number, strtoul(end + 1, NULL, 10)) : number;
 }
 
-/* The source with which get_printer() or report() tagged the line; the last one has the others. */
+/*
+ * Returns the source with which get_printer() or report() tagged the line; n_sources() if there is
+ * no tag.
+ */
 static unsigned int source_of(void *ctx, bool error, const char *line, size_t len)
 {
 	const struct decode_job *job = ctx;

@@ -7,14 +7,15 @@
 
 #define MAX_CPUS 4096
 #define ECALL_BYTES 4
-/* Fields of a sample before the call chain, each one word. Behind it may be PERF_SAMPLE_RAW. */
+/* Fields of a sample before the call chain, each one word. PERF_SAMPLE_RAW may follow it. */
 #define FIXED_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
 	PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
 	PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
 #define NEEDED_TYPE (PERF_SAMPLE_IP | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 
 /*
- * How good what was found for a sample is; MATCH_CHANGE: where the trace left the sample's thread.
+ * How well the trace matches a sample, in rising order. MATCH_CHANGE: only where the trace left the
+ * sample's thread.
  */
 enum match { MATCH_NONE, MATCH_CHANGE, MATCH_LINE, MATCH_AGAIN, MATCH_TRAP };
 
@@ -23,11 +24,11 @@ struct waiting {
 	size_t fixed_words;	/* before the call chain */
 	bool tracepoint;
 	uint64_t time, ip;
-	uint64_t order;		/* in the file: breaks ties of time */
+	uint64_t order;		/* in the file, for samples of the same time */
 	int32_t tid;
 };
 
-/* What one sample gets; each part is empty when it is not asked for. */
+/* What is added to one sample; parts that were not asked for are empty. */
 struct additions {
 	struct inject_sample chain, branches;
 };
@@ -35,10 +36,10 @@ struct additions {
 struct cpu_samples {
 	struct waiting *samples;	/* by time */
 	size_t n, next;
-	enum match match;		/* how good .additions are for the next one */
+	enum match match;		/* how well .additions match the next one */
 	struct additions *additions;
-	int32_t tid;			/* which thread ran last, */
-	struct rvt_callstack *stack;	/* and where it was; NULL: none did */
+	int32_t tid;			/* the thread that ran last, */
+	struct rvt_callstack *stack;	/* and its stack; NULL: none ran */
 };
 
 struct added {
@@ -49,7 +50,7 @@ struct added {
 	struct cpu_samples cpus[MAX_CPUS];
 };
 
-/* Whether samples with @attr can be taken apart, and lack what is asked for. */
+/* Returns whether samples with @attr have only fields that we know, and no additions yet. */
 static bool fits(const struct perf_event_attr *attr)
 {
 	return (attr->sample_type & NEEDED_TYPE) == NEEDED_TYPE &&
@@ -57,7 +58,7 @@ static bool fits(const struct perf_event_attr *attr)
 		(attr->sample_period || attr->sample_freq);
 }
 
-/* Words of a sample before the call chain, its header among them. */
+/* Returns the number of words before the call chain, with the header. */
 static size_t fixed_words(const struct perf_event_attr *attr)
 {
 	return 1 + __builtin_popcountll(attr->sample_type & FIXED_TYPE);
@@ -175,7 +176,10 @@ static struct additions *begin(struct cpu_samples *cpu, enum match match)
 	return cpu->additions;
 }
 
-/* With what @hart and @stack have now, from @below on (0: none). @hart NULL: nothing. */
+/*
+ * Makes additions from what @hart and @stack have now; @below is an address to begin with (0:
+ * none). With @hart and @stack NULL, they are empty.
+ */
 static void make(const struct added *added, struct cpu_samples *cpu,
 		 const struct rvt_hart_flow *hart,
 		 uint64_t below, struct rvt_callstack *stack, enum match match)
@@ -191,8 +195,8 @@ static void make(const struct added *added, struct cpu_samples *cpu,
 }
 
 /*
- * Whether the sample was taken in a trap at @epc: it has this address, and that of a tracepoint at
- * the begin of a system call the one behind the ecall.
+ * Returns whether the sample was taken in a trap at @epc. The sample has this address; if of a
+ * tracepoint at the entry of a system call, the address behind the ecall.
  */
 static bool is_epc(const struct waiting *sample, uint64_t epc)
 {
@@ -200,8 +204,8 @@ static bool is_epc(const struct waiting *sample, uint64_t epc)
 }
 
 /*
- * Whether the sample was taken in what the frame called; a tracepoint's has the address that it
- * returns to.
+ * Returns whether the sample was taken in what the frame called. A tracepoint's sample has the
+ * address to which the call returns.
  */
 static bool was_taken_in(const struct waiting *sample, const struct rvt_frame *frame)
 {
@@ -210,8 +214,9 @@ static bool was_taken_in(const struct waiting *sample, const struct rvt_frame *f
 }
 
 /*
- * What took the sample still runs, and where it came from is on the stack: the trap of an
- * interrupt, of which there can be several samples, or the call of a tracepoint. False: it is not.
+ * Makes additions from the stack of the handler that took the sample, while the handler runs: of
+ * the trap of an interrupt, in which several samples can be taken, or of the call of a tracepoint.
+ * Returns false if that is not on the stack.
  */
 static bool make_from_handler(const struct added *added, struct cpu_samples *cpu,
 			      const struct rvt_hart_flow *hart, struct rvt_callstack *stack)
@@ -236,7 +241,10 @@ static bool make_from_handler(const struct added *added, struct cpu_samples *cpu
 	return true;
 }
 
-/* The next sample may be of the same interrupt as the one before it, which was just written. */
+/*
+ * Keeps the additions of the sample that was just written, if the next one may be of the same
+ * interrupt.
+ */
 static void match_again(struct cpu_samples *cpu)
 {
 	const struct waiting *next = &cpu->samples[cpu->next], *before = next - 1;
@@ -251,9 +259,7 @@ static int write_words(struct added *added, const void *words, size_t n)
 	return rvt_perfdata_write(added->out, words, n * sizeof(uint64_t));
 }
 
-/*
- * A sample with what it gets: the call chain belongs before its raw data, the branches behind that.
- */
+/* Writes a sample with its additions: the call chain before its raw data, the branches behind. */
 static int write_sample(struct added *added, const struct waiting *waiting,
 			struct additions *additions)
 {
@@ -263,7 +269,7 @@ static int write_sample(struct added *added, const struct waiting *waiting,
 	int err;
 
 	if (n + additions->chain.n + additions->branches.n > UINT16_MAX / sizeof(uint64_t)) {
-		/* of its own there is so much that nothing else fits */
+		/* the sample itself is so large that additions do not fit */
 		additions->chain.words[0] = additions->branches.words[0] = 0;
 		additions->chain.n = !!additions->chain.n;
 		additions->branches.n = !!additions->branches.n;
@@ -294,11 +300,11 @@ static int write_next(struct added *added, struct cpu_samples *cpu)
 	return err;
 }
 
-/* Writes the samples that were taken before what the hart flow delivers now. */
+/* Writes the samples that are older than what the hart flow delivers now. */
 static int pass(struct added *added, struct cpu_samples *cpu, const struct rvt_hart_flow *hart,
 		struct rvt_callstack *stack)
 {
-	/* not before this: where in the span is an estimate */
+	/* times within the span are estimates, but its beginning is exact */
 	uint64_t time = hart->span.insns ? hart->span.from : hart->time;
 	int err = 0;
 
@@ -325,8 +331,9 @@ static bool is_next(const struct cpu_samples *cpu, const struct rvt_hart_flow *h
 }
 
 /*
- * The trace changes to the next thread in a tracepoint of the scheduler. Samples that others take
- * there come later, and are of the thread before: they get what that has now.
+ * Notes that the trace changes to the next thread, which it does in a tracepoint of the scheduler.
+ * Samples that others take there are still of the thread before, and come later: they get what that
+ * thread has now.
  */
 static void change_thread(const struct added *added, struct cpu_samples *cpu,
 			  const struct rvt_hart_flow *hart, struct rvt_callstack *stack)
@@ -364,7 +371,8 @@ int added_line(struct added *added, const struct rvt_hart_flow *hart, uint64_t f
 }
 
 /*
- * The trace ends here for now, before the instruction at @to: an ecall, or one that is interrupted.
+ * Makes additions where the trace stops, before the instruction at @to: an ecall, or one that is
+ * interrupted.
  */
 static void stop(const struct added *added, struct cpu_samples *cpu,
 		 const struct rvt_hart_flow *hart,

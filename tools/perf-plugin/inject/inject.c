@@ -22,7 +22,7 @@ static const struct option long_options[] = {
 	{ "itrace", optional_argument, NULL, OPT_ITRACE },
 	{ "output", required_argument, NULL, 'o' },
 	{ "no-arch", no_argument, NULL, OPT_NO_ARCH },
-	/* perf's, and as we are anyway */
+	/* options of perf for what we do anyway */
 	{ "strip", no_argument, NULL, OPT_NOTHING },
 	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },

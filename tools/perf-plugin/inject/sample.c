@@ -8,7 +8,7 @@ void inject_add(struct inject_sample *sample, uint64_t word)
 		sample->words[sample->n++] = word;
 }
 
-/* Whose the addresses are that follow. */
+/* Adds a marker: whose the addresses are that follow. */
 static void add_context(struct inject_sample *sample, bool kernel, bool guest)
 {
 	if (guest)
@@ -17,7 +17,7 @@ static void add_context(struct inject_sample *sample, bool kernel, bool guest)
 		inject_add(sample, kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER);
 }
 
-/* One address of a call chain; *@kernel: whether the one before is the kernel's. */
+/* Adds an address to a call chain; *@kernel: whether the one before is the kernel's. */
 static void add_address(struct inject_sample *sample, uint64_t addr, bool *kernel, bool guest)
 {
 	if (*kernel && (int64_t)addr >= 0) {
@@ -69,7 +69,7 @@ void inject_add_branches_before(struct inject_sample *sample, const struct branc
 			       entries[first].type == PERF_BR_SYSCALL ||
 			       entries[first].type == PERF_BR_CALL)))
 		first++;
-	/* when there are so many since then that this one is gone, so are those before it */
+	/* if so many branches followed that @from is gone, so are the branches before it */
 	n = first < n ? n - first - 1 : 0;
 	if (n > max)
 		n = max;

@@ -15,7 +15,7 @@
 #include "common/transfers.h"
 
 #define MAX_CPUS 4096
-#define FIRST_ID (1ULL << 32)	/* above what the kernel has given out */
+#define FIRST_ID (1ULL << 32)	/* above all ids of the kernel */
 #define BASE_SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
 	PERF_SAMPLE_TIME | PERF_SAMPLE_ADDR | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
 
@@ -25,8 +25,8 @@ struct inject {
 	const struct itrace *itrace;
 	struct view *view;
 	struct rvt_perfdata_writer *out;
-	struct branches *branches;	/* NULL: not wanted */
-	struct added *added;	/* samples of other events; NULL: they stay as they are */
+	struct branches *branches;	/* NULL: not asked for */
+	struct added *added;	/* samples of other events; NULL: copied as they are */
 	struct itrace_clock *clocks;	/* by cpu */
 	uint64_t skipped;
 	uint64_t errors, samples;
@@ -34,7 +34,7 @@ struct inject {
 
 /* ---- samples ---- */
 
-/* Of whom @ip is an address. In a guest any may be its kernel's. */
+/* Returns whose address @ip is. In a guest, any address can be its kernel's. */
 static uint16_t cpumode(const struct rvt_hart_flow *hart, uint64_t ip)
 {
 	if (rvt_hart_in_guest(hart))

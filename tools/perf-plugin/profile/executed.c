@@ -9,7 +9,7 @@ struct sum {
 };
 
 struct executed {
-	struct sum *begins, *ends;	/* of straight lines; .ends: behind their last instruction */
+	struct sum *begins, *ends;	/* of lines; .ends: behind their last instruction */
 	size_t n;
 	struct sum *taken;		/* branches, by their own addresses */
 	size_t n_taken;

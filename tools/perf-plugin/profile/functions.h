@@ -10,9 +10,9 @@
 struct scope {
 	const char *name;		/* linkage name */
 	struct scope *caller;		/* where it was inlined; NULL: not inlined */
-	uint64_t entry;			/* of a function that is not inlined; UINT64_MAX: not known */
+	uint64_t entry;			/* if not inlined; UINT64_MAX: not known */
 	int line;			/* of its declaration */
-	int call_line;			/* line of the call that was replaced, in .caller's source */
+	int call_line;			/* line of the replaced call, in .caller's source */
 	unsigned int call_discriminator;
 	void *user;			/* the caller's own; NULL at first */
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Each entry has a case in tests/unit/tandem_insn_test.c. */
+/* tests/unit/tandem_insn_test.c has a case for each entry. */
 #include "tandem/corrections.h"
 
 #define FUNCT5(funct5) ((uint32_t)(funct5) << 27)

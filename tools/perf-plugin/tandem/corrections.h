@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Where releases of Unicorn are known to be wrong (Documentation/tandem.rst). */
+/* Known errors in releases of Unicorn (Documentation/tandem.rst). */
 #ifndef PERF_RVTRACE_TANDEM_CORRECTIONS_H
 #define PERF_RVTRACE_TANDEM_CORRECTIONS_H
 
@@ -17,7 +17,7 @@ struct tandem_correction {
 extern const struct tandem_correction tandem_corrections[];
 extern const size_t tandem_corrections_len;
 
-/* The entry for @insn (expanded, see rvt_tandem_expand()) in @release of Unicorn, or NULL. */
+/* Finds the entry for @insn (expanded, see rvt_tandem_expand()) in @release of Unicorn, or NULL. */
 const struct tandem_correction *tandem_correction_find(uint32_t insn, unsigned int release);
 
 #endif

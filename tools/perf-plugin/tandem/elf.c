@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* `perf-rvtrace tandem from-elf`: an ELF file as a trace that loads memory. */
+/* `perf-rvtrace tandem from-elf`: writes an ELF file as a trace that loads memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -10,9 +10,9 @@
 #include "common/cmd.h"
 #include "tandem/tandem.h"
 
-/* Bytes of memory that one group loads. */
+/* One group loads so many bytes of memory. */
 #define GROUP_BYTES 4096u
-/* More to load is a mistake, or malice; the trace is more than twice as large. */
+/* To load more is a mistake, or malice; the trace is more than twice as large. */
 #define MAX_LOAD (UINT64_C(256) << 20)
 
 struct writer {
@@ -44,7 +44,7 @@ static void begin_init(struct writer *w)
 	put_op(w, RVT_TANDEM_STATE_INIT);
 }
 
-/* One naturally aligned store of at most 8 bytes; returns how many. @bytes NULL: zeroes. */
+/* Writes one naturally aligned store of at most 8 bytes; returns how many. @bytes NULL: zeroes. */
 static size_t put_store(struct writer *w, uint64_t addr, const uint8_t *bytes, size_t len)
 {
 	struct rvt_tandem_record record = {
@@ -163,7 +163,7 @@ static int convert(const char *path, const char *output, bool virtual,
 		ret = cmd_error(-EIO, "%s: %s", output, strerror(errno));
 	if (w.out && w.out != stdout)
 		fclose(w.out);
-	/* half a trace looks like a whole one */
+	/* half a trace would look like a whole one */
 	if (ret && w.out && w.out != stdout)
 		unlink(output);
 	elf_end(elf);

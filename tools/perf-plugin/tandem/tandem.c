@@ -29,7 +29,7 @@ static void show_problem(void *ctx, uint64_t offset, enum rvt_tandem_problem pro
 {
 	struct show *show = ctx;
 
-	/* what the protocol forgives is counted only */
+	/* errors that the protocol tolerates are only counted */
 	if (problem <= RVT_TANDEM_FORGIVEN)
 		return;
 	show->problems++;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * `perf-rvtrace tandem to-truth`: a tandem trace as ground truth (rvtrace/truth.h), so that any
- * core that emits one can test the decoders.
+ * `perf-rvtrace tandem to-truth`: makes ground truth (rvtrace/truth.h) from a tandem trace, so that
+ * any core that emits one can test the decoders.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -27,7 +27,7 @@ struct bridge {
 	struct rvt_truth_writer *truth;
 	void *blocks;			/* tree of struct block */
 	struct block current;		/* instructions in a straight line, not yet written */
-	uint64_t next_pc;		/* after .current */
+	uint64_t next_pc;		/* address behind .current */
 	struct rvt_truth_record state;
 	bool on;
 	uint64_t insns, problems;
@@ -44,7 +44,7 @@ static int compare_blocks(const void *a, const void *b)
 	return memcmp(p->halfwords, q->halfwords, p->n);
 }
 
-/* Keeps a block under its id. */
+/* Keeps a copy of .current under its id, and sets *@block to it. */
 static int new_block(struct bridge *b, struct block **block)
 {
 	struct block *copy;

@@ -45,7 +45,7 @@ const struct tandem_correction *tandem_unicorn_correction(const void *ctx)
 
 #define PAGE 4096u
 /*
- * Mapping costs Unicorn more the more is mapped. An instruction needs at most four pages: two of
+ * Mapping takes Unicorn longer the more is mapped. An instruction needs at most four pages: two of
  * code and two of data.
  */
 #define SETS 32u
@@ -54,11 +54,11 @@ const struct tandem_correction *tandem_unicorn_correction(const void *ctx)
 #define CODE_CACHE 65536u
 #define ADDRESSES 4u
 /*
- * Unicorn 2.0.1 crashes when its buffer of translated code, 1 GiB, has been full: it is started
- * anew before. It translates up to 512 instructions ahead, which take up to 40 KiB.
+ * Unicorn 2.0.1 crashes once its buffer of translated code, 1 GiB, is full, so it is started anew
+ * before that. It translates up to 512 instructions ahead, which take up to 40 KiB.
  */
 #define MAX_TRANSLATIONS (1u << 14)
-/* A page of no physical memory. */
+/* An address without physical memory. */
 #define NOWHERE (~(uint64_t)(PAGE - 1))
 
 struct model {
@@ -77,7 +77,7 @@ struct model {
 	} mappings[SETS][WAYS];
 	uint64_t uses;
 	unsigned int translations;	/* since the engine was started */
-	/* what was last executed at a pc: Unicorn does not see writes by way of another mapping */
+	/* what was executed last at a pc: Unicorn does not see writes through another mapping */
 	struct {
 		uint64_t pc;
 		uint32_t insn;
@@ -93,11 +93,11 @@ struct model {
 	/* of lr; RESERVED_UNKNOWN: the model has not seen what came before */
 	enum { NOT_RESERVED, RESERVED, RESERVED_UNKNOWN } reserved;
 	uint64_t reservation;		/* physical */
-	/* while executing */
+	/* during execution */
 	struct rvt_tandem_outcome *outcome;
 	int exception;
-	const struct tandem_correction *correction;	/* that the last instruction needed */
-	/* where the data of the instruction is; two parts when it crosses a page */
+	const struct tandem_correction *correction;	/* for the last instruction */
+	/* where the instruction's data is; in two parts if it crosses a page */
 	struct {
 		uint64_t pa;
 		unsigned int len;
@@ -105,7 +105,7 @@ struct model {
 	unsigned int parts_len;
 };
 
-/* The reservation set is no larger than this (Za64rs). */
+/* The reservation set is at most so large (Za64rs). */
 #define RESERVATION_SET 64u
 
 static uint64_t *x_regs(struct model *m)
@@ -124,7 +124,7 @@ static void on_write(uc_engine *uc, uc_mem_type type, uint64_t address, int size
 	(void)uc;
 	(void)type;
 	(void)value;
-	/* page by page, back to physical addresses */
+	/* page by page, as physical addresses */
 	for (; size > 0; address += n, size -= n) {
 		room = PAGE - address % PAGE;
 		n = room < (unsigned int)size ? room : (unsigned int)size;
@@ -203,7 +203,7 @@ static bool create_engine(struct model *m)
 	m->ids[64] = UC_RISCV_REG_FCSR;
 	for (i = 0; i < REGS; i++)
 		m->pointers[i] = &m->regs[i];
-	/* before 2.1, RV32 shows but half of each floating-point register */
+	/* before 2.1, RV32 shows only half of each floating-point register */
 	uc_version(&major, &minor);
 	m->release = major << 8 | minor;
 	m->fprs_usable = m->params.xlen == 64 || m->release >= 0x0201;
@@ -211,7 +211,7 @@ static bool create_engine(struct model *m)
 	return true;
 }
 
-/* Pages are mapped again when they are needed; registers are written. */
+/* Starts the engine anew: pages are mapped again when needed, registers are written back. */
 static bool restart_engine(struct model *m)
 {
 	uc_close(m->uc);
@@ -223,7 +223,7 @@ static bool restart_engine(struct model *m)
 	return create_engine(m);
 }
 
-/* The mapping of @va, or the one of its set that was used least recently. */
+/* Finds the mapping of @va, or the least recently used one of its set. */
 static struct mapping *find_mapping(struct model *m, uint64_t va)
 {
 	struct mapping *set = m->mappings[va / PAGE % SETS], *oldest = set;
@@ -238,7 +238,7 @@ static struct mapping *find_mapping(struct model *m, uint64_t va)
 	return oldest;
 }
 
-/* Has Unicorn see the physical page at the effective address. */
+/* Maps the physical page at the effective address in Unicorn. */
 static int map_page(struct model *m, uint64_t va, uint64_t pa)
 {
 	struct mapping *map;
@@ -256,7 +256,7 @@ static int map_page(struct model *m, uint64_t va, uint64_t pa)
 	bytes = rvt_tandem_memory_page(m->hart.memory, pa);
 	if (!bytes || uc_mem_map_ptr(m->uc, va, PAGE, UC_PROT_ALL, bytes))
 		return -ENOMEM;
-	/* Unicorn may have put the page where another was whose code it still holds translated. */
+	/* Unicorn may still hold translated code of another page at this address */
 	uc_ctl_remove_cache(m->uc, va, va + PAGE - 1);
 	map->used = true;
 	map->va = va;
@@ -294,7 +294,7 @@ static void trap(struct model *m, uint64_t cause, uint64_t tval)
 	m->outcome->flags |= RVT_TANDEM_OUT_TRAP;
 }
 
-/* Whether the machine around the hart refuses this access. */
+/* Returns whether the machine around the hart refuses this access. */
 static bool refused(struct model *m, uint64_t cause, uint64_t va, uint64_t pa)
 {
 	if (m->bus_error != cause)
@@ -306,7 +306,7 @@ static bool refused(struct model *m, uint64_t cause, uint64_t va, uint64_t pa)
 	return true;
 }
 
-/* One 16-bit unit of code. Returns false when a trap was taken or memory is not known. */
+/* Fetches one 16-bit unit of code. Returns false after a trap, or if memory is not known. */
 static bool fetch_unit(struct model *m, uint64_t va, uint32_t from_trace, uint16_t *unit)
 {
 	uint16_t traced = from_trace;
@@ -352,7 +352,7 @@ static bool fetch(struct model *m, uint32_t *insn)
 	return true;
 }
 
-/* The pages that a load or store reaches. Returns false as fetch_unit(). */
+/* Finds the pages that a load or store reaches. Returns false as fetch_unit() does. */
 static bool reach_page(struct model *m, const struct rvt_tandem_data *data, uint64_t va,
 		       unsigned int len, uint64_t *pa)
 {
@@ -398,7 +398,7 @@ static bool reach_data(struct model *m, const struct rvt_tandem_data *data)
 		     data->address);
 		return false;
 	}
-	/* the implementation may say so (RVT_TANDEM_CHOICE_MISALIGNED) */
+	/* an implementation may do so (RVT_TANDEM_CHOICE_MISALIGNED) */
 	if (data->address & (data->bytes - 1) &&
 	    m->bus_error == (data->store ? CAUSE_STORE_MISALIGNED : CAUSE_LOAD_MISALIGNED)) {
 		trap(m, m->bus_error, data->address);
@@ -412,7 +412,7 @@ static bool reach_data(struct model *m, const struct rvt_tandem_data *data)
 		reach_page(m, data, data->address + first, data->bytes - first, &pa);
 }
 
-/* Another instruction than last time at this pc: Unicorn must translate anew. */
+/* Makes Unicorn translate anew if the instruction at this pc is not the last one's. */
 static void refresh_code(struct model *m, uint32_t insn)
 {
 	unsigned int slot = m->hart.pc / 2 % CODE_CACHE;
@@ -437,7 +437,7 @@ static bool is_fused(uint32_t insn)
 	return (insn & 0x73) == 0x43;		/* fmadd, fmsub, fnmsub, fnmadd */
 }
 
-/* Which of rs1, rs2, rs3 (bits 0 to 2) the instruction reads as a single. */
+/* Returns which of rs1, rs2, rs3 (bits 0 to 2) the instruction reads as a single. */
 static unsigned int single_operands(uint32_t insn)
 {
 	bool single = !(insn >> 25 & 3);
@@ -471,7 +471,7 @@ static bool result_is_single(uint32_t insn)
 		funct5 != 0x14 && funct5 != 0x18 && funct5 != 0x1c;
 }
 
-/* Operands that Unicorn is shown instead of the real ones. */
+/* Operands that Unicorn gets in place of the real ones. */
 struct shown {
 	unsigned int len;
 	struct {
@@ -497,7 +497,7 @@ static void show_boxed(struct model *m, uint32_t insn, struct shown *shown)
 	}
 }
 
-/* The reverse, and the box of the result. */
+/* Restores the operands, and boxes the result. */
 static void correct(struct model *m, uint32_t insn, const struct shown *shown, bool fpr_written)
 {
 	unsigned int i, rd = 32 + (insn >> 7 & 31);
@@ -515,8 +515,8 @@ static void correct(struct model *m, uint32_t insn, const struct shown *shown, b
 }
 
 /*
- * Unicorn translates ahead of the one instruction that it is to execute. Where that crosses into a
- * page that is not mapped it gives up before the first; any page will do there.
+ * Executes one instruction. Unicorn translates ahead of it, and gives up before it executes any if
+ * a page ahead is not mapped. Any page will do there.
  */
 static uc_err emulate(struct model *m, uint64_t pc)
 {
@@ -526,7 +526,7 @@ static uc_err emulate(struct model *m, uint64_t pc)
 	if (err != UC_ERR_FETCH_UNMAPPED)
 		return err;
 	uc_reg_read(m->uc, UC_RISCV_REG_PC, &now);
-	/* Otherwise it is the target of a jump that is not mapped: it is done all the same. */
+	/* the instruction was executed; only its jump's target is not mapped */
 	if (now != pc)
 		return UC_ERR_OK;
 	if (map_page(m, pc + PAGE, NOWHERE))
@@ -539,7 +539,7 @@ static uc_err emulate(struct model *m, uint64_t pc)
 /* How the engine ended. */
 enum engine { ENGINE_RETIRED, ENGINE_ILLEGAL, ENGINE_LOST };
 
-/* Runs one instruction in Unicorn; everything it needs is mapped. *@pc: where it went. */
+/* Runs one instruction in Unicorn, with all that it needs mapped. *@pc: the next pc. */
 static enum engine run(struct model *m, uint32_t insn, bool fpr_written, uint64_t *pc)
 {
 	struct shown shown;
@@ -560,7 +560,7 @@ static enum engine run(struct model *m, uint32_t insn, bool fpr_written, uint64_
 	if (m->exception >= 0 || err) {
 		correct(m, 0, &shown, false);
 		m->dirty = true;
-		/* without an exception, it reached for what is not mapped */
+		/* no exception: it accessed what is not mapped */
 		return m->exception == CAUSE_ILLEGAL || m->exception >= 24 ? ENGINE_ILLEGAL :
 			ENGINE_LOST;
 	}
@@ -591,7 +591,7 @@ static void write_parts(struct model *m, uint64_t value)
 		rvt_tandem_memory_write(m->hart.memory, m->parts[i].pa, from, m->parts[i].len);
 }
 
-/* What the engine wrote is where the instruction writes, and nowhere else. */
+/* Returns whether the engine wrote where the instruction writes, and nowhere else. */
 static bool writes_agree(struct model *m, const struct rvt_tandem_data *data, uint64_t stored)
 {
 	const struct rvt_tandem_outcome *outcome = m->outcome;
@@ -618,7 +618,7 @@ static bool registers_agree(const struct model *m, const struct tandem_unprivile
 				     m->regs[64] == own->fcsr));
 }
 
-/* The interpreter's answer becomes the state. */
+/* Takes the interpreter's answer as the state. */
 static void take(struct model *m, const struct tandem_unprivileged *own,
 		 const struct rvt_tandem_data *data)
 {
@@ -646,7 +646,7 @@ static void finish(struct model *m, const struct tandem_unprivileged *own,
 	}
 }
 
-/* Both sources execute the instruction; their answers are compared. */
+/* Executes the instruction in both sources, and compares their answers. */
 static void execute_twice(struct model *m, uint32_t insn, const struct rvt_tandem_data *data)
 {
 	struct tandem_unprivileged own = {
@@ -669,7 +669,7 @@ static void execute_twice(struct model *m, uint32_t insn, const struct rvt_tande
 	else
 		agreed = engine == ENGINE_ILLEGAL;
 	if (!agreed) {
-		/* the engine may have written */
+		/* undo what the engine may have written */
 		if (data->store)
 			write_parts(m, old);
 		m->outcome->writes_len = 0;
@@ -689,7 +689,7 @@ static void execute_twice(struct model *m, uint32_t insn, const struct rvt_tande
 		trap(m, CAUSE_ILLEGAL, insn);
 }
 
-/* Whether a store conditional must fail: nothing is reserved there. */
+/* Returns whether a store conditional must fail, as nothing is reserved there. */
 static bool not_reserved(const struct model *m)
 {
 	return m->reserved == NOT_RESERVED ||
@@ -697,7 +697,7 @@ static bool not_reserved(const struct model *m)
 		 m->reservation / RESERVATION_SET != m->outcome->paddr / RESERVATION_SET);
 }
 
-/* A store conditional that fails: a write nowhere, 1 in rd. */
+/* Executes a store conditional that fails: writes no memory, and 1 into rd. */
 static void fail_sc(struct model *m, const struct rvt_tandem_data *data)
 {
 	m->outcome->store_failed = true;
@@ -775,7 +775,7 @@ static int execute(void *ctx, struct rvt_tandem_outcome *outcome)
 	return ret;
 }
 
-/* Where a register of the debug address space is, or NULL. */
+/* Finds a register of the debug address space, or NULL. */
 static uint64_t *general_register(struct model *m, uint64_t address)
 {
 	if (address >= RVT_TANDEM_GPR && address < RVT_TANDEM_FPR)
