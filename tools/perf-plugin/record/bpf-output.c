@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* BPF programs that write into the recording: an event of each cpu takes what they output there. */
+/* BPF programs that write into the recording, through an event on each cpu. */
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
@@ -73,8 +73,8 @@ void bpf_output_add_link(struct bpf_output *output, struct bpf_link *link)
 }
 
 /*
- * Some kernels allow no probe where the function tracer works (6.12), but behind the room that it
- * has at the begin of a function.
+ * Attaches a kprobe behind the room that the function tracer has at the beginning of a function:
+ * some kernels (6.12) allow none within it.
  */
 static struct bpf_link *attach_behind_tracer(struct bpf_program *program)
 {
@@ -93,7 +93,7 @@ void bpf_output_attach(struct bpf_output *output)
 	bpf_object__for_each_program(program, output->object) {
 		struct bpf_link *link;
 
-		/* those of no event run when the recorder wants what they give */
+		/* skips iterators, which run when the recorder asks for their data */
 		if (!bpf_program__autoload(program) ||
 		    bpf_program__expected_attach_type(program) == BPF_TRACE_ITER)
 			continue;

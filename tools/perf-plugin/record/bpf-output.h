@@ -6,13 +6,20 @@
 #include "record/record.h"
 
 /*
- * bpf-output.c: opens an event @name on each cpu, which the programs of @output, loaded, write to
- * by their map "events". 0, or -errno after a message. @link may be NULL.
- * bpf_output_choose - the processes of threads @tids, and what they fork, are in its map "chosen"
- * (bpf/chosen.h). 0, or -errno after a message.
- * bpf_output_attach - all its programs run from now on; a kernel that has not one of the functions
- * that they look at has the others.
- * bpf_is_compiled - the kernel compiles them, and does not interpret them.
+ * record/bpf-output.c
+ *
+ * bpf_is_compiled - returns whether the kernel compiles BPF programs, instead of interpreting them.
+ *
+ * bpf_output_open - opens an event @name on each cpu, to which the loaded programs of @output write
+ * through their map "events". Returns 0, or -errno after a message.
+ *
+ * bpf_output_choose - puts the processes of threads @tids, and what they fork, into the programs'
+ * map "chosen" (bpf/chosen.h). Returns 0, or -errno after a message.
+ *
+ * bpf_output_attach - runs all programs from now on, but for those of functions that the kernel
+ * does not have.
+ *
+ * bpf_output_add_link - keeps @link, which may be NULL, until the end.
  */
 bool bpf_is_compiled(void);
 int bpf_output_open(struct recorder *rec, struct bpf_output *output, const char *name);
@@ -22,8 +29,8 @@ void bpf_output_add_link(struct bpf_output *output, struct bpf_link *link);
 void bpf_output_close(struct bpf_output *output);
 
 /*
- * switches.c: whether BPF tells the context switches, before events are opened, and that it
- * does from now on, after that. 0, or -errno after a message.
+ * record/switches.c: before events are opened, chooses whether BPF reports the context switches;
+ * after that, has it report them. Return 0, or -errno after a message.
  */
 int record_choose_switches(struct recorder *rec);
 int record_open_switches(struct recorder *rec);

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/*
- * BPF programs are kernel code that is in no file: the kernel hands out what its JIT made of them.
- */
+/* Copies the code of BPF programs. It is in no file: the kernel shows what its JIT made. */
 #include <errno.h>
 #include <linux/bpf.h>
 #include <stdlib.h>
@@ -13,7 +11,10 @@
 
 #define MAX_CODE (16u << 20)
 
-/* The kernel wants zeroes in what a command does not use; `= { 0 }` need not reach that far. */
+/*
+ * Zeroes all of @attr, as the kernel wants zeroes in what a command does not use; `= { 0 }` need
+ * not reach that far.
+ */
 static void clear(union bpf_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
@@ -35,7 +36,10 @@ static int get_info(int fd, struct bpf_prog_info *info)
 	return bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) ? -errno : 0;
 }
 
-/* A program's functions lie one behind the other in the code, and each where it was loaded. */
+/*
+ * Copies the functions of a program, whose code is in a row, each with the address where it was
+ * loaded.
+ */
 static void add_program(struct code_list *list, int fd)
 {
 	const struct rvt_code what = { .kind = RVT_CODE_BPF, .name = "[bpf]" };
@@ -57,7 +61,7 @@ static void add_program(struct code_list *list, int fd)
 		info.jited_ksyms = (uintptr_t)addrs;
 		info.jited_func_lens = (uintptr_t)lens;
 		info.nr_jited_ksyms = info.nr_jited_func_lens = n;
-		/* hidden addresses are zero */
+		/* the kernel hides addresses as zero */
 		if (!get_info(fd, &info) && info.jited_prog_insns)
 			for (uint32_t i = 0; i < n && addrs[i] &&
 			     lens[i] <= sizes.jited_prog_len - done; done += lens[i++])

@@ -37,8 +37,8 @@ static void add_file(struct cached_list *list, const char *path)
 }
 
 /*
- * What lies in @folder: files of build ids where that is a folder of folders. Names that begin with
- * a point are being made.
+ * Lists the files in @folder, or with @of_folders in its folders, one for each build id. Skips
+ * names that begin with a point: these files are incomplete.
  */
 static void list_folder(struct cached_list *list, const char *folder, bool of_folders)
 {
@@ -69,7 +69,7 @@ static int compare_used(const void *a, const void *b)
 	return x->tv_nsec < y->tv_nsec ? -1 : x->tv_nsec > y->tv_nsec;
 }
 
-/* Its folder goes with the last file of it. */
+/* Removes a file, and its folder if it was the last one there. */
 static bool remove_file(char *path)
 {
 	bool gone = !unlink(path);

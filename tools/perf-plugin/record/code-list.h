@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Copies of code that is in no file, on their way into a recording. */
+/* Copies of code that is in no file, before they are written into a recording. */
 #ifndef PERF_RVTRACE_CODE_LIST_H
 #define PERF_RVTRACE_CODE_LIST_H
 
@@ -10,11 +10,11 @@ struct code_list {
 	size_t n;
 };
 
-/* Adds a copy of @bytes with the kind and name of @what. 0 or -ENOMEM. */
+/* Adds a copy of @bytes with the kind and name of @what. Returns 0 or -ENOMEM. */
 int code_list_add(struct code_list *list, const struct rvt_code *what, uint64_t addr,
 		  const uint8_t *bytes, uint64_t len);
 void code_list_clear(struct code_list *list);
-/* What code_list_add() made, of an entry that is in no list any more. */
+/* Frees what code_list_add() made, for an entry that is in no list any more. */
 void code_list_free(const struct rvt_code *code);
 
 #endif

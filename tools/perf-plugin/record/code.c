@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Code that is in no file: the kernel and its modules as they are in memory (jump labels and
- * alternatives patched), and the vdso. What recordings share, and is not to be embedded, is in
- * files of its own, which the recording refers to (shared.c).
+ * Copies code that is in no file: the kernel and its modules as they are in memory (with jump
+ * labels and alternatives patched), and the vdso. Without --embed, code that recordings share is in
+ * files of the cache, to which the recording refers (shared.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +22,9 @@
 #include "record/symbols.h"
 
 #define BPF_REGION (128u << 20)		/* below the kernel */
-#define MAX_BPF_MEMORY (16u << 20)	/* that is looked through */
+#define MAX_BPF_MEMORY (16u << 20)	/* at most, to look for code in */
 
-/* Length of the kernel's code by /proc/iomem; 0 when that hides it. */
+/* Returns the length of the kernel's code by /proc/iomem; 0 when that hides it. */
 static uint64_t code_bytes(void)
 {
 	char *text = read_text("/proc/iomem"), *name = text ? strstr(text, ": Kernel code") : NULL;
@@ -45,7 +45,7 @@ bool kernel_text(uint64_t *start, uint64_t *end)
 	char line[512], name[256];
 
 	*start = *end = 0;
-	/* Reading all of it takes long; with the length known the first lines are enough. */
+	/* to read all of it takes long; with the length known the first lines are enough */
 	while (in && !(*start && *end) && fgets(line, sizeof(line), in)) {
 		if (sscanf(line, "%" SCNx64 " %*c %255s", &addr, name) != 2)
 			continue;
@@ -61,7 +61,7 @@ bool kernel_text(uint64_t *start, uint64_t *end)
 	return *start && *end > *start;
 }
 
-/* Copies [@addr, @addr + @len) from /proc/kcore; what cannot be read is left out. */
+/* Copies [@addr, @addr + @len) from /proc/kcore, as far as it can be read. */
 static int copy_range(struct code_list *list, int fd, Elf *elf, uint64_t addr, uint64_t len,
 		      const struct rvt_code *what)
 {
@@ -127,7 +127,9 @@ static int copy_modules(struct code_list *list, int fd, Elf *elf)
 		char name[70];
 		const struct rvt_code what = { .kind = RVT_CODE_MODULE, .name = name };
 
-		/* The size counts data that lies elsewhere: it must not reach into the next one. */
+		/*
+		 * the size includes data that lies elsewhere: must not reach into the next module
+		 */
 		if (i + 1 < n && modules[i].len > modules[i + 1].addr - modules[i].addr)
 			modules[i].len = modules[i + 1].addr - modules[i].addr;
 		snprintf(name, sizeof(name), "[%s]", modules[i].name);
@@ -138,8 +140,8 @@ static int copy_modules(struct code_list *list, int fd, Elf *elf)
 }
 
 /*
- * Pages at the addresses of RISC-V's vmalloc area are in /proc/kcore, but at offsets that cannot be
- * read.
+ * Copies a page, by BPF if possible: /proc/kcore has the pages of RISC-V's vmalloc area, but at
+ * offsets that cannot be read.
  */
 static int copy_page(const struct recorder *rec, struct code_list *list, int fd, Elf *elf,
 		     uint64_t addr)
@@ -153,7 +155,7 @@ static int copy_page(const struct recorder *rec, struct code_list *list, int fd,
 	return copy_range(list, fd, elf, addr, RVT_KERNEL_PAGE, &what);
 }
 
-/* What the kernel makes for itself has such names, or modules. */
+/* Parts of the names of what the kernel makes while it runs, or of the "modules" that have it. */
 static const char *const made[] = { "[__builtin__", "bpf_trampoline_", "bpf_dispatcher_" };
 
 static bool is_made(const char *line)
@@ -165,9 +167,9 @@ static bool is_made(const char *line)
 }
 
 /*
- * What the kernel makes for itself while it runs has names in brackets as modules have, but is in
- * no list: copies of probed instructions, trampolines of the tracer and of BPF. Each is shorter
- * than a page. The symbols of the kernel itself come first, and have none in brackets.
+ * Copies what the kernel makes while it runs: copies of probed instructions, trampolines of the
+ * tracer and of BPF. They have names in brackets, as modules have, but are in no list. Each is
+ * shorter than a page. Symbols of the kernel itself, without brackets, come first.
  */
 static int copy_made(const struct recorder *rec, struct code_list *list, int fd, Elf *elf,
 		     const char *kallsyms)
@@ -192,16 +194,16 @@ static int copy_made(const struct recorder *rec, struct code_list *list, int fd,
 	return err == -ENOMEM ? err : 0;
 }
 
-/* A page without code is not worth copying. */
+/* Returns whether a page has no code, and need not be copied. */
 static bool is_zero(const uint8_t *bytes, size_t len)
 {
 	return !bytes[0] && !memcmp(bytes, bytes + 1, len - 1);
 }
 
 /*
- * Classic BPF (seccomp, filters of sockets) is in no list. Where it was compiled it is in memory
- * below the kernel, of which /proc/vmallocinfo tells: "0xSTART-0xEND BYTES execmem_alloc+...", with
- * a guard page at the end.
+ * Copies classic BPF programs (seccomp, socket filters), which are in no list. If compiled, they
+ * are in memory below the kernel, which /proc/vmallocinfo lists as "0xSTART-0xEND BYTES
+ * execmem_alloc+...", with a guard page at the end.
  */
 static int copy_bpf_memory(const struct recorder *rec, struct code_list *list)
 {
@@ -263,7 +265,7 @@ static int copy_kernel(const struct recorder *rec, struct code_list *list, const
 	return err;
 }
 
-/* The vdso is the same bytes in every process of this architecture; ours is at hand. */
+/* Copies our own vdso: all processes of this architecture have the same bytes. */
 static void copy_vdso(struct code_list *list)
 {
 	const struct rvt_code what = { .kind = RVT_CODE_VDSO, .name = "[vdso]" };
@@ -286,7 +288,7 @@ static void add_kallsyms(struct recorder *rec, const char *text)
 	size_t len;
 	void *blob;
 
-	/* all zero when kernel.kptr_restrict hides the addresses */
+	/* kernel.kptr_restrict hides the addresses as zeroes */
 	if (text && strtoull(text, NULL, 16) && !rvt_text_pack(text, strlen(text), &blob, &len)) {
 		rvt_perfdata_add_feature(rec->writer, RVT_FEAT_RVTRACE_KALLSYMS, blob, len);
 		free(blob);
@@ -304,7 +306,7 @@ static void add_packed(struct recorder *rec, unsigned int feature, const struct 
 	free(blob);
 }
 
-/* What recordings share leaves @list. */
+/* Moves code that recordings share from @list to @shared. */
 static void share_code(struct shared_list *shared, struct code_list *list)
 {
 	size_t n = 0;
@@ -336,7 +338,7 @@ static void add_kernel(struct recorder *rec, struct code_list *list, struct shar
 {
 	char *kallsyms;
 
-	/* programs come and go: these first */
+	/* these first, as programs come and go */
 	copy_bpf_memory(rec, list);
 	record_copy_bpf(list);
 	kallsyms = record_symbols(rec, shared);

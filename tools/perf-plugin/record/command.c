@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * --control: another program says when to trace, by lines in a FIFO, as perf has it: enable,
- * disable, snapshot, stop, ping. Each that was carried out is answered by "ack" in a second FIFO.
+ * --control: another program says when to trace, by lines in a FIFO as in perf: enable, disable,
+ * snapshot, stop, ping. After each line that was carried out, "ack" is written to a second FIFO.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 #include "record/control.h"
 #include "record/record.h"
 
-/* For reading and writing, so that it stays open while nobody writes to it. */
+/* Opens a FIFO for reading and writing, so that it stays open while it has no writer. */
 static int open_fifo(const char *path)
 {
 	int fd = open(path, O_RDWR | O_NONBLOCK | O_CLOEXEC);
@@ -79,7 +79,7 @@ void record_close_commands(struct recorder *rec)
 	rec->commands.in = rec->commands.ack = -1;
 }
 
-/* One line. 0, or -errno when the recording cannot go on. */
+/* Carries out one line. Returns 0, or -errno when the recording cannot continue. */
 static int obey(struct recorder *rec, const char *command)
 {
 	int err = 0;
@@ -101,7 +101,7 @@ static int obey(struct recorder *rec, const char *command)
 			    "stop, ping", command);
 		return 0;
 	}
-	/* whoever does not read is not waited for */
+	/* does not wait for a reader */
 	if (!err && rec->commands.ack >= 0 && write(rec->commands.ack, "ack\n", 4) < 0)
 		cmd_warning("--control: cannot answer: %s", strerror(errno));
 	return err;
@@ -127,6 +127,6 @@ int record_obey(struct recorder *rec)
 		memmove(commands->text, end, commands->len + 1);
 	}
 	if (commands->len + 1 == sizeof(commands->text))
-		commands->len = 0;	/* no command is so long */
+		commands->len = 0;	/* no command is that long */
 	return err;
 }

@@ -11,7 +11,7 @@
 #include "record/control.h"
 #include "record/record.h"
 
-#define MAX_CPUS 8192	/* of Linux, on any architecture */
+#define MAX_CPUS 8192	/* Linux has at most so many, on any architecture */
 
 static int enable(struct recorder *rec, bool trace)
 {
@@ -27,7 +27,7 @@ int record_enable_sideband(struct recorder *rec)
 	return enable(rec, false);
 }
 
-/* Sideband first, so that nothing that is traced lacks its mapping. */
+/* Enables sideband first, so that the mappings of all that is traced are known. */
 int record_enable(struct recorder *rec)
 {
 	int err = enable(rec, false);
@@ -48,7 +48,7 @@ static void disable_ring(const struct recorder *rec, unsigned int ring, bool tra
 			ioctl(rec->fds[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 
-/* Does nothing where this thread must not run. @room: of the set. */
+/* Moves to a cpu, if this thread may run there. @room: size of @set. */
 static void move_to(int cpu, cpu_set_t *set, size_t room)
 {
 	CPU_ZERO_S(room, set);
@@ -56,7 +56,10 @@ static void move_to(int cpu, cpu_set_t *set, size_t room)
 	sched_setaffinity(0, room, set);
 }
 
-/* Who goes to a cpu comes after what the kernel has sent it. */
+/*
+ * Moves to each cpu in turn. When we run there, what the kernel has sent to that cpu before is
+ * done.
+ */
 static void visit_cpus(cpu_set_t *set, size_t room)
 {
 	int n = get_nprocs_conf();
@@ -66,10 +69,10 @@ static void visit_cpus(cpu_set_t *set, size_t room)
 }
 
 /*
- * Each event is stopped on its own cpu: what the driver still has of a task that does not run is
- * handed over at once then, else only some time after we have read the rings. Of an event that goes
- * with its thread it is on some cpu, and that one has been told. @first: the cpu that comes first;
- * while the recorder is there, nothing else is.
+ * Disables each event on its own cpu, so that the driver hands over at once what it still has of a
+ * task that does not run; else it does so only some time after we have read the rings. An event
+ * that goes with its thread is on any cpu, which has got the request when we run there. @first: the
+ * cpu to begin with; while the recorder runs there, nothing else does.
  */
 static void disable_trace(const struct recorder *rec, int first)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What `perf rvtrace record` does otherwise for Control Transfer Records than for a trace. */
+/* What `perf rvtrace record` does differently for Control Transfer Records. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ bool record_is_ctr(const char *event)
 	return !strncmp(event, RECORD_CTR_PMU, len) && (!event[len] || strchr("/:", event[len]));
 }
 
-/* What costs nothing is on unless the event says otherwise. */
+/* Switches on terms that cost nothing, unless the event says otherwise. */
 void record_ctr_defaults(struct recorder *rec)
 {
 	static const char *const defaults[] = { "cycles", "mispredict" };
@@ -33,7 +33,10 @@ void record_ctr_defaults(struct recorder *rec)
 	}
 }
 
-/* The kernel lowers its limit when its handlers take long, and refuses what is above. */
+/*
+ * Returns a frequency that the kernel takes. It lowers its limit when its handlers take long, and
+ * refuses what is above.
+ */
 static uint64_t allowed_frequency(uint64_t wanted)
 {
 	char *text = read_text("/proc/sys/kernel/perf_event_max_sample_rate");

@@ -5,15 +5,15 @@
 
 #include "record/record.h"
 
-/* ctr.c: Control Transfer Records: is that what @event names? */
+/* record/ctr.c: returns whether @event names Control Transfer Records. */
 bool record_is_ctr(const char *event);
 /*
- * Defaults of the event, before it is parsed; and how often to sample. 0, or -errno after a
- * message.
+ * Set the defaults of the event, before it is parsed, and how often to sample. Return 0, or -errno
+ * after a message.
  */
 void record_ctr_defaults(struct recorder *rec);
 int record_ctr_period(struct recorder *rec);
-/* The metadata text, malloc'd, or NULL. */
+/* Returns the metadata text, malloc'd, or NULL. */
 char *record_ctr_metadata(const struct recorder *rec);
 
 #endif

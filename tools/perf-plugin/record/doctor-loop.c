@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The known loop of `perf rvtrace doctor`: recorded by this program's own `record`, decoded by the
- * library, and compared with what the loop must have executed, instruction by instruction.
+ * The known loop of `perf rvtrace doctor`: this program's own `record` records it, the library
+ * decodes it, and each instruction is compared with what the loop must have executed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,22 +22,25 @@
 #include "util/array.h"
 
 #define ROUNDS 3000u
-/* How long the loop's process stays, so that time stamps can be watched, and how often they are. */
+/* How long the process of the loop lives on, to watch time stamps, and how often they are read. */
 #define STAY_US 200000
 #define WATCH_US 5000
-/* By how much the rate that is measured may differ from the one that is told, one part of: */
+/* The measured rate may differ from the reported one by one part in so many. */
 #define RATE_PARTS 10
-/* Fewer changes of the counter tell no rate. */
+/* Fewer changes of the counter do not give a rate. */
 #define MIN_CHANGES 4
 #define NS_PER_S 1e9
 
-/* Where the loop is. */
+/* Addresses of the loop. */
 struct loop {
 	uint64_t start, end;
 };
 
 #ifdef __riscv
-/* Five instructions of four bytes; the third is left out when the counter is a multiple of 4. */
+/*
+ * Runs the loop: five instructions of four bytes. The third is skipped when the counter is a
+ * multiple of 4.
+ */
 static struct loop run_loop(void)
 {
 	uint64_t counter = ROUNDS, sum = 0, low, start, end;
@@ -82,7 +85,9 @@ int doctor_loop(unsigned int cpu)
 }
 #endif
 
-/* What the loop executed, by how many instructions behind its start: @counter goes down to 1. */
+/*
+ * Lists what the loop executed, as numbers of instructions from its start. @counter goes down to 1.
+ */
 static size_t expect(uint8_t *order)
 {
 	size_t n = 0;
@@ -98,13 +103,13 @@ static size_t expect(uint8_t *order)
 	return n;
 }
 
-/* What was decoded of it. */
+/* What was decoded of the loop. */
 struct decoded {
 	struct loop loop;
 	int32_t cpu;
 	uint64_t *at;
 	size_t n;
-	unsigned int overflows;		/* how often the encoder says that it lost messages */
+	unsigned int overflows;		/* how often the encoder reported lost messages */
 };
 
 static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
@@ -134,7 +139,7 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	return 0;
 }
 
-/* 0, or -errno; *error is a malloc'd sentence or NULL then. */
+/* Decodes the recording. Returns 0, or -errno with *error a malloc'd sentence or NULL. */
 static int decode(const char *path, struct decoded *decoded, char **error)
 {
 	const struct rvt_session_options options = { .size = sizeof(options) };
@@ -184,7 +189,7 @@ static bool compare(const char *name, const struct decoded *decoded)
 
 /* ---- time stamps ---- */
 
-/* A value of the counter; it was read between two times, s. */
+/* A value of the counter, read between two times (in s). */
 struct stamp {
 	uint64_t value;
 	double asked, answered;
@@ -199,8 +204,8 @@ static double clock_now(void)
 }
 
 /*
- * The counter stands before the encoder is started, when it jumps to the time, and after it was
- * stopped: what counts is from the first change to the last but one.
+ * The counter stands still before the encoder is started, when it jumps to the time, and after it
+ * was stopped. So the rate is measured from the first change to the last but one.
  */
 struct watch {
 	struct stamp first, before, last;
@@ -246,7 +251,7 @@ static void tell_watch(const struct watch *watch, const char *name, const char *
 	if (watch->changes < MIN_CHANGES || shortest <= 0)
 		return;
 	rate = 2 * ticks / (longest + shortest);
-	/* On a busy machine a read takes its time: the rate is not known better than that. */
+	/* reads take long on a busy machine, and the rate is only known so well */
 	if (ticks / longest > told + told / RATE_PARTS ||
 	    ticks / shortest < told - told / RATE_PARTS)
 		doctor_tell(VERDICT_BAD, name, "rvtrace,timestamp-frequency in the devicetree says "
@@ -258,7 +263,7 @@ static void tell_watch(const struct watch *watch, const char *name, const char *
 
 /* ---- recording ---- */
 
-/* In the child: this program records itself. Does not return. */
+/* Records this program itself. Runs in the child; does not return. */
 static void exec_record(unsigned int cpu, const char *path, int out, int errors)
 {
 	char number[16];
@@ -270,7 +275,7 @@ static void exec_record(unsigned int cpu, const char *path, int out, int errors)
 	_exit(127);
 }
 
-/* Reads what the loop printed until its writers are gone, and watches time stamps meanwhile. */
+/* Reads the loop's output until its writers are gone, and watches time stamps meanwhile. */
 static bool read_loop(int fd, struct loop *loop, struct watch *times, const char *encoder)
 {
 	char text[128] = { 0 };
@@ -290,7 +295,7 @@ static bool read_loop(int fd, struct loop *loop, struct watch *times, const char
 	return sscanf(text, "%" SCNx64 " %" SCNx64, &loop->start, &loop->end) == 2;
 }
 
-/* The last line of @file, which the caller frees. */
+/* Returns the last line of @file, which the caller frees. */
 static char *last_line(const char *file)
 {
 	char *text = read_text("%s", file), *line = text ? strrchr(text, '\n') : NULL;
@@ -300,7 +305,9 @@ static char *last_line(const char *file)
 	return copy;
 }
 
-/* False: the recording in @dir is not what it should be, and worth a look. */
+/*
+ * Records, decodes and compares in @dir. Returns false if the recording is wrong, and worth a look.
+ */
 static bool record_in(const char *dir, unsigned int cpu, const char *name, const char *encoder)
 {
 	char path[64], errors[64], *why = NULL;

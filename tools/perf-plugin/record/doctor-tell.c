@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What `perf rvtrace doctor` found, in words or as JSON. */
+/* Prints what `perf rvtrace doctor` found, as text or as JSON. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ void doctor_tell(enum verdict verdict, const char *name, const char *next, const
 		if (next)
 			printf("%20s%s\n", "", next);
 	}
-	/* What comes next may hang. */
+	/* the next check may hang */
 	fflush(stdout);
 	free(text);
 }

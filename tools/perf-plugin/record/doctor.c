@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * `perf rvtrace doctor`: whether the trace hardware of this machine works, component by component,
- * and what to try next where it does not.
+ * `perf rvtrace doctor`: finds out whether the trace hardware of this machine works, component by
+ * component, and what to try where it does not.
  */
 #include <ftw.h>
 #include <getopt.h>
@@ -20,14 +20,14 @@
 
 #define PMU "bus/event_source/devices/" RECORD_PMU
 #define DEVICES "bus/rvtrace/devices"
-/* See perf_event_paranoid: above this, who has no capability may not even record programs. */
+/* Above this, perf_event_paranoid forbids users without capability to record even programs. */
 #define PARANOID_USER 2
 
 /* ---- what there is ---- */
 
 static unsigned int n_nodes;
 
-/* A node of the devicetree that the driver binds to */
+/* Counts a node of the devicetree that the driver binds to. */
 static int count_node(const char *path, const struct stat *st, int type, struct FTW *where)
 {
 	(void)st;
@@ -54,7 +54,7 @@ static void check_nodes(const char *sysfs, size_t n_components)
 			    n_nodes);
 }
 
-/* False: there is nothing to look at. */
+/* Checks the driver. Returns false if there is nothing more to check. */
 static bool check_driver(const char *sysfs)
 {
 	char *type = read_text("%s/" PMU "/type", sysfs);

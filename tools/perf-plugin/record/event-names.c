@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Names that perf gives to events of every machine, as in perf-list(1). */
+/* Names of perf for events of every machine, as in perf-list(1). */
 #include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ static const struct {
 	{ "idle-cycles-backend", PERF_TYPE_HARDWARE, PERF_COUNT_HW_STALLED_CYCLES_BACKEND },
 };
 
-/* The parts of CACHE[-OPERATION][-RESULT]: other words for a value, until NULL. */
+/* The parts of CACHE[-OPERATION][-RESULT]: the words for each value, up to NULL. */
 #define MAX_WORDS 6
 
 static const char *const caches[][MAX_WORDS] = {
@@ -71,8 +71,8 @@ static const char *const results[][MAX_WORDS] = {
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /*
- * Which value begins *@text, up to a '-' or @end; *@text is then behind both. -1: none of them. The
- * longest word counts: "L1-d..." is not "l1-d".
+ * Takes the longest word that *@text begins with, and that ends at a '-' or @end ("L1-d..." is not
+ * "l1-d"), and the '-'. Returns the word's value, or -1.
  */
 static int take_word(const char **text, const char *end, const char *const (*words)[MAX_WORDS],
 		     size_t n)

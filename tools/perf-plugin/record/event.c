@@ -24,7 +24,7 @@ size_t event_length(const char *text)
 	return len + strcspn(text + len, ",");
 }
 
-/* Terms of every event. 1: it was one; 0: it is another; -EINVAL. */
+/* Takes a term that every event has. Returns 1; 0: it is another term; or -EINVAL. */
 static int take_common_term(struct event *event, const char *term, char **error)
 {
 	bool period = !strncmp(term, "period=", 7), freq = !strncmp(term, "freq=", 5);
@@ -48,8 +48,8 @@ static int take_common_term(struct event *event, const char *term, char **error)
 }
 
 /*
- * @terms (changed) without those of every event, and with what the PMU's aliases stand for, to
- * @out. @pmu NULL: there are no others.
+ * Writes @terms, which it changes, to @out, without those of every event and with the PMU's aliases
+ * replaced. @pmu NULL: no other terms are valid.
  */
 static int rewrite_terms(const struct event_roots *roots, const char *pmu, char *terms,
 			 struct event *event, FILE *out, char **error)
@@ -76,7 +76,7 @@ static int rewrite_terms(const struct event_roots *roots, const char *pmu, char 
 	return err < 0 ? err : 0;
 }
 
-/* PMU/TERMS/MODIFIERS, taken apart. */
+/* Parses the parts of PMU/TERMS/MODIFIERS. */
 static int parse_pmu(const struct event_roots *roots, const char *name, char *terms,
 		     const char *modifiers, struct event *event, char **error)
 {
@@ -105,7 +105,7 @@ static int parse_pmu(const struct event_roots *roots, const char *name, char *te
 	return err;
 }
 
-/* What is before, between and behind the slashes. */
+/* Parses an event with slashes: what is before, between and behind them. */
 static int parse_with_terms(const struct event_roots *roots, char *text, struct event *event,
 			    char **error)
 {
@@ -134,7 +134,7 @@ static int add(struct event_list *list, const struct event *event)
 	return 0;
 }
 
-/* NAME[:MODIFIERS] or PMU/.../ into @event. */
+/* Parses NAME[:MODIFIERS] or PMU/.../ into @event. */
 static int parse_one(const struct event_roots *roots, char *text, struct event *event, char **error)
 {
 	size_t len = strcspn(text, ":");
@@ -148,7 +148,7 @@ static int parse_one(const struct event_roots *roots, char *text, struct event *
 	return text[len] ? pmu_parse_modifiers(text + len + 1, &event->attr, &modified, error) : 0;
 }
 
-/* SYSTEM:NAME[:MODIFIERS]; false: that is something else. */
+/* Returns whether @text is SYSTEM:NAME[:MODIFIERS]. */
 static bool is_tracepoint(const char *text)
 {
 	struct perf_event_attr attr;
@@ -214,7 +214,7 @@ void event_list_clear(struct event_list *list)
 	*list = (struct event_list){ 0 };
 }
 
-/* The end of a term. */
+/* Returns the length of a term. */
 static size_t term_length(const char *term)
 {
 	return strcspn(term, ",/");
@@ -237,7 +237,10 @@ static uint32_t find_aux_action(const char *name, size_t len)
 	return 0;
 }
 
-/* "SYSTEM:TRACEPOINT//u" is "SYSTEM:TRACEPOINT:u": tracepoints have no terms of their own. */
+/*
+ * Changes "SYSTEM:TRACEPOINT//u" to "SYSTEM:TRACEPOINT:u", as tracepoints have no terms of their
+ * own.
+ */
 static void drop_slashes(char *text)
 {
 	char *slashes = strstr(text, "//");
@@ -254,8 +257,8 @@ static void drop_slashes(char *text)
 }
 
 /*
- * Takes the term @key ("NAME=") out of @text; its value, malloc'd, to *value, which is NULL when
- * there is no such term. 0 or -ENOMEM.
+ * Takes the term @key ("NAME=") out of @text, and sets *value to its value, malloc'd, or to NULL
+ * when there is no such term. Returns 0 or -ENOMEM.
  */
 static int take_term(char *text, const char *key, char **value)
 {
@@ -274,7 +277,7 @@ static int take_term(char *text, const char *key, char **value)
 	if (!*value)
 		return -ENOMEM;
 	end = term + len;
-	/* with the comma behind it, or the one before */
+	/* takes the comma behind it, or the one before */
 	if (*end == ',')
 		end++;
 	else if (term[-1] == ',')
@@ -329,7 +332,7 @@ int event_take_aux_sample_size(char *text, uint32_t *size, char **error)
 
 void event_set_aux_action(struct perf_event_attr *attr, uint32_t action)
 {
-	/* behind two words of 32 bits: the size of AUX samples, and one that was reserved */
+	/* in the reserved word of 32 bits behind the size of AUX samples */
 	memcpy((char *)attr + offsetof(struct perf_event_attr, aux_sample_size) + sizeof(uint32_t),
 	       &action, sizeof(action));
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Events in perf's syntax, which are sampled beside the trace: what the kernel calls them. */
+/*
+ * Parses events in perf's syntax, which are sampled beside the trace, into the kernel's attributes.
+ */
 #ifndef PERF_RVTRACE_EVENT_H
 #define PERF_RVTRACE_EVENT_H
 
@@ -15,18 +17,18 @@ enum event_aux_action {
 	EVENT_AUX_RESUME = 4,
 };
 
-#define EVENT_AUX_SAMPLE 4096u		/* bytes of trace in a sample, where nobody says; as perf */
+#define EVENT_AUX_SAMPLE 4096u		/* bytes of trace in a sample, by default; as in perf */
 #define EVENT_MAX_AUX_SAMPLE (60u << 10)	/* a record has 64 KiB */
 
 struct event {
-	char *name;		/* as perf shows it; malloc'd */
+	char *name;		/* perf's name of it; malloc'd */
 	char *tracepoint;	/* SYSTEM/NAME, malloc'd; NULL: it is none */
 	struct perf_event_attr attr;	/* type, config words, the modes it counts in */
-	bool rate;		/* .attr says how often it is sampled, too */
+	bool rate;		/* .attr has a period or frequency */
 	bool grouped;		/* with the trace */
-	char *filter;		/* of a tracepoint: which are told; malloc'd; NULL: all */
-	unsigned int trigger;	/* the trigger, from 1, that it tells of; 0: of none */
-	bool counted;		/* and how often that happens */
+	char *filter;		/* of a tracepoint: which ones to report; malloc'd; NULL: all */
+	unsigned int trigger;	/* number of its trigger, from 1; 0: none */
+	bool counted;		/* count how often it happens, too */
 };
 
 struct event_list {
@@ -34,13 +36,13 @@ struct event_list {
 	size_t n;
 };
 
-/* Where the kernel tells of events: "/sys" and what tracefs_find() has found. */
+/* Where the kernel describes events: "/sys", and what tracefs_find() returned. */
 struct event_roots {
 	const char *sysfs;
 	const char *tracefs;	/* NULL: there is none */
 };
 
-/* Length of the first event, or of the first group, in "A,B/x=1,y/u,{C,D}". */
+/* Returns the length of the first event, or of the first group, in "A,B/x=1,y/u,{C,D}". */
 size_t event_length(const char *text);
 /*
  * event_parse - adds the event that @text names to @list, or all tracepoints that it does:
@@ -54,35 +56,44 @@ int event_parse(const struct event_roots *roots, const char *text, struct event_
 		char **error);
 void event_list_clear(struct event_list *list);
 /*
- * event_take_aux_action - takes the term aux-action=WHAT out of @text, which is changed. Sets
- * *action to an enum event_aux_action; 0: there is no such term. 0, or -EINVAL with a malloc'd
- * sentence in *error.
+ * event_take_aux_action - takes the term aux-action=WHAT out of @text, which it changes. Sets
+ * *action to an enum event_aux_action; 0: there is no such term. Returns 0, or -EINVAL with a
+ * malloc'd sentence in *error.
  */
 int event_take_aux_action(char *text, uint32_t *action, char **error);
 /*
- * event_sample_size - @text is a size of trace in samples: *size, bytes.
- * event_take_aux_sample_size - takes the term aux-sample-size=SIZE out of @text, which is changed;
+ * event_sample_size - parses the size of trace in samples, @text, to *size, bytes.
+ *
+ * event_take_aux_sample_size - takes the term aux-sample-size=SIZE out of @text, which it changes;
  * *size 0: there is no such term.
- * 0, -ENOMEM, or -EINVAL with a malloc'd sentence in *error.
+ *
+ * Both return 0, -ENOMEM, or -EINVAL with a malloc'd sentence in *error.
  */
 int event_sample_size(const char *text, uint32_t *size, char **error);
 int event_take_aux_sample_size(char *text, uint32_t *size, char **error);
-/* Headers of Linux before 6.13 have no member for it. */
+/* Sets aux_action, for which headers of Linux before 6.13 have no member. */
 void event_set_aux_action(struct perf_event_attr *attr, uint32_t action);
 
-/* event-names.c: a name of perf's own, or rHEX, of @len bytes. False: it is none. */
+/*
+ * record/event-names.c: finds a name of perf's own, or rHEX, of @len bytes. Returns false if it is
+ * none.
+ */
 bool event_find_name(const char *name, size_t len, struct perf_event_attr *attr);
 
 /* ---- tracepoint.c ---- */
 
-/* Where tracefs is mounted; mounts it when that must and may be. NULL: it is nowhere. */
+/* Finds where tracefs is mounted, or mounts it if necessary and allowed. NULL: not mounted. */
 const char *tracefs_find(void);
-/* Adds the tracepoints that match SYSTEM:NAME, with attributes like @attr. As event_parse(). */
+/*
+ * Adds the tracepoints that match SYSTEM:NAME, with attributes like @attr. Returns what
+ * event_parse() does.
+ */
 int tracepoint_add(const char *tracefs, const char *system, const char *name,
 		   const struct perf_event_attr *attr, struct event_list *list, char **error);
 /*
- * What stock perf wants to know about tracepoints to print their fields (HEADER_TRACING_DATA):
- * malloc'd. 0, -ENOENT when there is no tracepoint, -ENOMEM, or why something cannot be read.
+ * Makes what stock perf must know of tracepoints to print their fields (HEADER_TRACING_DATA):
+ * malloc'd. Returns 0, -ENOENT when there is no tracepoint, -ENOMEM, or the error of a file that
+ * cannot be read.
  */
 int tracepoint_data(const char *tracefs, const struct event_list *list, void **data, size_t *len);
 

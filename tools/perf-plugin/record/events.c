@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Opening the events of a recording: one trace event and one for sideband per cpu and task. */
+/* Opens the events of a recording: one trace event and one for sideband per cpu and task. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,10 @@
 #define USER_AUX_BYTES (256u << 10)
 #define FEW_USER_AUX_BYTES (128u << 10)
 
-/* @tid: or the descriptor of a control group; @leader: of the event's group; -1: none. */
+/*
+ * Opens an event. @tid: a thread, or the descriptor of a control group. @leader: the leader of the
+ * event's group; -1: none.
+ */
 static int perf_event_open(const struct perf_event_attr *attr, pid_t tid, int cpu, int leader,
 			   unsigned long flags)
 {
@@ -112,7 +115,10 @@ static int explain_open(const struct recorder *rec, int err, pid_t tid, int cpu)
 	return err;
 }
 
-/* Removes what this kernel or this user cannot have, the newest and least needed first. */
+/*
+ * Opens sideband. Leaves out what this kernel or this user cannot have, the newest and least needed
+ * first.
+ */
 static int open_sideband(struct recorder *rec, pid_t tid, int cpu)
 {
 	struct perf_event_attr *attr = &rec->side_attr;
@@ -169,7 +175,10 @@ static int explain_map(const struct recorder *rec, const struct ring *ring, int 
 	return err;
 }
 
-/* Of tasks; or with -G, of what runs in the control group. Sideband comes of everybody. */
+/*
+ * Opens an event that counts for tasks, or with -G for all that runs in the control group.
+ * (Sideband is for all tasks.)
+ */
 static int open_counted(const struct recorder *rec, const struct perf_event_attr *attr, pid_t tid,
 			int cpu, int leader)
 {
@@ -178,7 +187,7 @@ static int open_counted(const struct recorder *rec, const struct perf_event_attr
 	return perf_event_open(attr, tid, cpu, leader, 0);
 }
 
-/* The trace of @tid in ring @n; -1: there is none. */
+/* Returns the trace event of @tid in ring @n; -1: there is none. */
 static int find_leader(const struct recorder *rec, unsigned int n, pid_t tid)
 {
 	for (size_t i = 0; i < rec->n_fds; i++)
@@ -187,7 +196,7 @@ static int find_leader(const struct recorder *rec, unsigned int n, pid_t tid)
 	return -1;
 }
 
-/* Opens one event into ring @n; the first event of a ring is the one that is mapped. */
+/* Opens one event into ring @n. The first event of a ring is the one that is mapped. */
 static int open_into_ring(struct recorder *rec, unsigned int n, pid_t tid, bool trace)
 {
 	struct ring *ring = &rec->rings[n];
@@ -196,7 +205,7 @@ static int open_into_ring(struct recorder *rec, unsigned int n, pid_t tid, bool 
 	fd = trace ? open_counted(rec, &rec->trace_attr, tid, ring->cpu, -1) :
 		     open_sideband(rec, tid, ring->cpu);
 	if (fd == -ESRCH && rec->n_tids > 1)
-		return 0;	/* one of many threads ended meanwhile */
+		return 0;	/* one of several threads ended meanwhile */
 	if (fd < 0)
 		return explain_open(rec, fd, tid, ring->cpu);
 	err = add_fd(rec, &(struct event_fd){ .fd = fd, .ring = n, .trace = trace, .tid = tid },
@@ -264,7 +273,7 @@ static int set_filter(const struct recorder *rec, unsigned int n)
 	return 0;
 }
 
-/* The trace events of a ring come first: the AUX area belongs to the event that owns the ring. */
+/* Opens a ring, its trace events first: the AUX area belongs to the event that owns the ring. */
 static int open_ring(struct recorder *rec, int cpu, const pid_t *tids, size_t n_tids, bool trace)
 {
 	unsigned int n = rec->n_rings;
@@ -299,7 +308,7 @@ static int open_all(struct recorder *rec)
 			err = open_ring(rec, -1, &tids[i], 1, true);
 		return err;
 	}
-	/* Sideband comes from every cpu: a program maps and forks on untraced ones, too. */
+	/* sideband of every cpu: a program maps and forks on untraced ones, too */
 	for (int i = 0; i < rec->n_online_cpus && !err; i++)
 		err = open_ring(rec, rec->online_cpus[i], tids, n_tids,
 				contains(rec->trace_cpus, rec->n_trace_cpus, rec->online_cpus[i]));
@@ -340,8 +349,8 @@ static int prepare_attrs(struct recorder *rec)
 }
 
 /*
- * A user may lock kernel.perf_event_mlock_kb for each cpu: with the default of 516 KiB that is
- * enough for a ring for each, but not for all rings of many threads.
+ * Returns a size of AUX buffers that a user may lock. kernel.perf_event_mlock_kb is for each cpu:
+ * its default of 516 KiB is enough for one ring per cpu, but not for the rings of many threads.
  */
 static uint64_t user_aux_bytes(const struct recorder *rec)
 {

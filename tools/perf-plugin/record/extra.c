@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Ordinary events that are sampled while the trace is recorded. Their samples lie in the same file,
- * and `inject --itrace=GL` gives them the call chain and the branches that the trace has for them.
+ * Samples ordinary events while the trace is recorded. The same file has their samples, and `inject
+ * --itrace=GL` adds the call chain and the branches that the trace has for them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "common/cmd.h"
 #include "record/record.h"
 
-#define DEFAULT_FREQUENCY 4000	/* as perf record */
+#define DEFAULT_FREQUENCY 4000	/* as in perf record */
 
 int record_add_extra(struct record_options *options, const char *event)
 {
@@ -27,7 +27,10 @@ int record_add_extra(struct record_options *options, const char *event)
 	return err;
 }
 
-/* A tracepoint is sampled whenever it is passed, unless the event itself says otherwise. */
+/*
+ * Sets how often to sample. A tracepoint is sampled each time, unless the event itself says
+ * otherwise.
+ */
 static void set_rate(const struct record_options *options, const struct event *event,
 		     struct perf_event_attr *attr)
 {
@@ -75,10 +78,12 @@ int record_prepare_extra(struct recorder *rec)
 		else
 			attr->exclude_kernel |= trace->exclude_kernel;
 		attr->inherit = trace->inherit;
-		/* what is in a group runs while its leader does */
+		/* events of a group run while their leader runs */
 		attr->disabled = trace->disabled && !event->grouped;
 		attr->enable_on_exec = trace->enable_on_exec && !event->grouped;
-		/* a trigger wakes the recorder each time, others when there is much to read */
+		/*
+		 * a trigger wakes the recorder each time, other events when there is much to read
+		 */
 		attr->watermark = !event->trigger;
 		if (event->trigger)
 			attr->wakeup_events = 1;

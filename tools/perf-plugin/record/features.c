@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Feature sections that say where and how a recording was made, and build ids of what it ran. */
+/*
+ * Adds feature sections that say where and how a recording was made, and build ids of what it ran.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
@@ -18,7 +20,9 @@
 #include "record/notes.h"
 #include "record/record.h"
 
-/* MMAP2 as the kernel writes it; with PERF_RECORD_MISC_MMAP_BUILD_ID the id replaces the inode. */
+/*
+ * MMAP2 as the kernel writes it; with PERF_RECORD_MISC_MMAP_BUILD_ID a build id replaces the inode.
+ */
 struct mmap2_record {
 	struct perf_event_header header;
 	uint32_t pid, tid;
@@ -112,7 +116,7 @@ static void add_kernel_build_ids(struct recorder *rec)
 	free(modules);
 }
 
-/* What the unfinished file says about itself. */
+/* Scans the unfinished file for what it says about itself. */
 static void scan_data(struct pass *pass)
 {
 	struct recorder *rec = pass->rec;
@@ -147,7 +151,7 @@ static void scan_data(struct pass *pass)
 	rvt_perfdata_close(file);
 }
 
-/* What the fields of the recorded tracepoints are. */
+/* Adds the description of the fields of the recorded tracepoints. */
 static int add_tracepoints(struct recorder *rec)
 {
 	void *data;
@@ -161,7 +165,9 @@ static int add_tracepoints(struct recorder *rec)
 	return err;
 }
 
-/* The value of @key of the first processor in /proc/cpuinfo, malloc'd; NULL: it has none. */
+/*
+ * Returns the value of @key of the first processor in /proc/cpuinfo, malloc'd; NULL: it has none.
+ */
 static char *cpuinfo(const char *text, const char *key)
 {
 	size_t len = strlen(key);
@@ -177,7 +183,10 @@ static char *cpuinfo(const char *text, const char *key)
 	return NULL;
 }
 
-/* As perf describes RISC-V: VENDOR-ARCHITECTURE-IMPLEMENTATION, and the instruction set. */
+/*
+ * Adds perf's description of a RISC-V cpu: VENDOR-ARCHITECTURE-IMPLEMENTATION, and the instruction
+ * set.
+ */
 static int add_cpu(struct recorder *rec)
 {
 	char *text = read_text("/proc/cpuinfo"), *id = NULL;

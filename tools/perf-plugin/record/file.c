@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The perf.data that is being recorded: what stands before and behind the records of the rings. */
+/* Writes the parts of the perf.data before and behind the records of the rings. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "record/tasks.h"
 #include "session/perf-info.h"
 
-/* How the time CSR relates to perf's clock, as the kernel publishes it in the rings. */
+/* Writes how the time CSR relates to perf's clock, as the kernel publishes it in the rings. */
 static int put_time_conv(struct recorder *rec)
 {
 	struct rvt_record_time_conv conv;
@@ -31,7 +31,7 @@ static int add_output(struct recorder *rec, const struct bpf_output *output)
 				      event->n_ids);
 }
 
-/* What perf must know of the encoders, behind the clock that it decodes time stamps with. */
+/* Writes what perf must know of the encoders, behind the clock that it decodes time stamps with. */
 static int put_auxtrace_info(struct recorder *rec, const struct rvt_perfdata_info *info)
 {
 	struct {
@@ -58,7 +58,7 @@ static int put_auxtrace_info(struct recorder *rec, const struct rvt_perfdata_inf
 	return err;
 }
 
-/* As record_begin_file(), after the metadata were made. */
+/* Begins the file as record_begin_file() does, with complete metadata. */
 static int begin_file(struct recorder *rec, const char *path, const char *meta,
 		      const struct rvt_perfdata_info *info)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * --filter in perf's syntax, with names of functions: "filter main @ /bin/app", "start f @ lib.so",
- * "filter schedule" (the kernel), "filter * @ /bin/app", "filter 0x100 / 0x40 @ /bin/app",
- * "stop f / g @ /bin/app" (leave this part out); of several functions of one name "f #2", "f #g".
- * The kernel takes numbers only: offsets in files, addresses of its own.
+ * "filter schedule" (the kernel), "filter * @ /bin/app", "filter 0x100 / 0x40 @ /bin/app", "stop f
+ * / g @ /bin/app" (leave this part out); for one of several functions of a name "f #2", "f #g". The
+ * kernel only takes numbers: offsets in files, or addresses of its own.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -26,11 +26,11 @@ enum { GLOBAL, ANY = -1 };
 /* A function, a number or "*". */
 struct name {
 	char *word;	/* NULL: none was given */
-	int which;	/* of several functions: ANY, GLOBAL, or the n-th from 1 */
+	int which;	/* for several functions: ANY, GLOBAL, or the n-th from 1 */
 };
 
 struct filter {
-	const char *action;	/* for the kernel: filter, start, stop */
+	const char *action;	/* for the kernel: filter, start or stop */
 	struct name from, to;
 	char *path;		/* NULL: the kernel */
 	uint64_t start, size;
@@ -47,7 +47,7 @@ static void skip_space(const char **text)
 	*text += strspn(*text, " \t\n");
 }
 
-/* A word up to a character that means something here. */
+/* Takes a word, up to a character that has a meaning here. */
 static char *take_word(const char **text)
 {
 	size_t len;
@@ -60,7 +60,7 @@ static char *take_word(const char **text)
 	return word;
 }
 
-/* A word and, as perf has it, "#2" or "#g" ("#0") behind it. */
+/* Takes a word and, as in perf, "#2" or "#g" ("#0") behind it. */
 static int take_name(const char **text, struct name *name)
 {
 	uint64_t which;
@@ -105,7 +105,7 @@ static int take_path(const char **text, struct filter *filter)
 	return filter->path ? 0 : -ENOMEM;
 }
 
-/* "ACTION FROM [/ TO] [@ FILE]" */
+/* Takes "ACTION FROM [/ TO] [@ FILE]". */
 static int take_filter(const char **text, struct filter *filter)
 {
 	char *word = take_word(text);
@@ -157,7 +157,7 @@ static int explain_choice(struct rvt_symbols *symbols, const char *path, const c
 	return -EINVAL;
 }
 
-/* Which of the functions called @name->word. */
+/* Chooses one of the functions called @name->word. */
 static int choose(struct rvt_symbols *symbols, const char *path, const struct name *name,
 		  struct rvt_named *chosen)
 {
@@ -226,7 +226,7 @@ static int resolve(struct rvt_symbols *symbols, struct filter *filter)
 	if (!range)
 		return 0;
 	if (filter->to.word && !is_number(filter->to.word, &size)) {
-		/* up to the end of the second function */
+		/* to the end of the second function */
 		err = look_up(symbols, filter, &filter->to, &end, &size);
 		if (err)
 			return err;
@@ -248,7 +248,7 @@ static void print_filter(FILE *out, const struct filter *filter)
 		fprintf(out, "@%s", filter->path);
 }
 
-/* Filters that need no names work without any. */
+/* Makes symbols. Filters that need no names work without any. */
 static int make_symbols(struct rvt_symbols **symbols)
 {
 	int err = rvt_symbols_create(NULL, symbols);

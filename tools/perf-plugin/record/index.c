@@ -26,7 +26,7 @@ int index_queue_add(struct index_queue *queue, const char *path)
 	return 0;
 }
 
-/* Signals are as they are for any command. */
+/* Restores the signals' defaults, as a command has them. */
 static void allow_signals(void)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD, SIGUSR2 };
@@ -39,8 +39,8 @@ static void allow_signals(void)
 }
 
 /*
- * @behind: beside the recorder, which has the processors first. Ctrl-C is for that one then, not
- * for this process.
+ * Runs `index`. @behind: beside the recorder, with a lower priority; Ctrl-C then goes to the
+ * recorder, not to this process.
  */
 static void run(const char *path, bool behind)
 {
@@ -70,7 +70,7 @@ static void begin(struct index_queue *queue, bool behind)
 	free(path);
 }
 
-/* What it could not do it has said itself. */
+/* Looks whether the process has ended. It has printed its errors itself. */
 static void look(struct index_queue *queue, int flags)
 {
 	pid_t pid;

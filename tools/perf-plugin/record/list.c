@@ -17,11 +17,11 @@
 #define PMU_DIR "/bus/event_source/devices/"
 #define INDENT "    "
 
-/* --json: the object at hand. */
+/* --json, and the object that is being printed. */
 static bool as_json;
 static struct json object;
 
-/* The file's lines, indented; nothing when it is not there or empty. */
+/* Shows the file's lines, indented; nothing when it does not exist or is empty. */
 static void show(const char *title, const char *dir, const char *file)
 {
 	char *text = read_text("%s/%s", dir, file), *rest = text, *line;
@@ -136,7 +136,7 @@ static void show_terms(struct pmu *pmu, const char *name, const char *dir)
 	free(features);
 }
 
-/* False: there is none of this name. */
+/* Shows a PMU. Returns false if there is none of this name. */
 static bool show_pmu(const char *sysfs, const char *name)
 {
 	struct pmu pmu;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * `perf rvtrace record --profile`: a thread decodes what is recorded, and only counts are kept.
- * What a decoder needs to begin with is a recording without trace in memory.
+ * `perf rvtrace record --profile`: a thread decodes the trace while it is recorded, and keeps only
+ * counts. A recording in memory, without trace, has what the decoder needs to begin.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@
 
 #define MIN_WAITING (16u << 20)
 
-/* What was read from all rings in one go. */
+/* What was read from all rings in one pass. */
 struct round {
 	struct round *next;
 	uint8_t *bytes;
@@ -43,14 +43,14 @@ struct live {
 	pthread_t thread;
 	bool started;
 	uint64_t max_waiting;
-	/* between the threads, under .lock */
+	/* shared by the threads, under .lock */
 	pthread_mutex_t lock;
 	pthread_cond_t more;
 	struct round *first, **last;
 	uint64_t waiting;	/* bytes in those rounds */
-	char *switch_to;	/* the file that is due; NULL: none */
+	char *switch_to;	/* the file to write next; NULL: none */
 	bool over;
-	int err;		/* of decoding, or of writing a file */
+	int err;		/* from decoding, or from writing a file */
 };
 
 /* ---- rounds ---- */
@@ -105,7 +105,7 @@ int live_end_round(struct live *live)
 	return err;
 }
 
-/* NULL: that was all. */
+/* Waits for the next round. NULL: there are no more. */
 static struct round *next_round(struct live *live)
 {
 	struct round *round;
@@ -123,7 +123,7 @@ static struct round *next_round(struct live *live)
 	return round;
 }
 
-/* What is being decoded still counts as waiting: it takes memory. */
+/* Frees a round. Until here it counted as waiting, as it takes memory. */
 static void end_round(struct live *live, struct round *round, int err)
 {
 	pthread_mutex_lock(&live->lock);
@@ -145,7 +145,7 @@ static int write_profile(const struct live *live, const char *path)
 	return output_close(&file, out, err);
 }
 
-/* --switch-output: the file that is due. */
+/* --switch-output: writes the file that is due, if any. */
 static int write_due(struct live *live)
 {
 	char *name;
@@ -157,7 +157,7 @@ static int write_due(struct live *live)
 	if (!name)
 		return 0;
 	err = write_profile(live, name);
-	/* a file that did not run meanwhile has no profile; the next time it may have one */
+	/* a file that did not run so far has no profile; it may run later */
 	if (err == -ENOENT)
 		err = 0;
 	live->format->forget(live->profile);
@@ -198,7 +198,10 @@ static void *decode(void *ctx)
 
 /* ---- beginning ---- */
 
-/* One for each AUX buffer: so the session knows them all before any trace comes. */
+/*
+ * Writes an empty record for each AUX buffer, so that the session knows all buffers before it gets
+ * trace.
+ */
 static int put_empty_buffers(const struct recorder *rec)
 {
 	int err = 0;
@@ -215,7 +218,7 @@ static int put_empty_buffers(const struct recorder *rec)
 	return err;
 }
 
-/* A recording of what exists already, in memory, and its session. */
+/* Makes a recording of what exists already, in memory, and opens a session of it. */
 static int open_session(struct live *live, struct recorder *rec)
 {
 	int fd = memfd_create("rvtrace", MFD_CLOEXEC), err;
@@ -272,7 +275,7 @@ static int start(struct live *live)
 	return err ? cmd_error(err, "cannot decode while recording: %s", strerror(-err)) : 0;
 }
 
-/* Profiles of other kinds need an order of events that is known at the end only. */
+/* Chooses the format. Others need an order of events that is only known at the end. */
 static const struct profile_format *choose_format(const struct recorder *rec)
 {
 	const struct profile_format *format = profile_format(rec->options.profile);
@@ -329,7 +332,7 @@ static void stop(struct live *live)
 	live->started = false;
 }
 
-/* Where the profile, or the last of several, goes. */
+/* in the reserved word of 32 bits behind the size of AUX samples */
 static const char *last_output(const struct live *live)
 {
 	return live->rec->output_name ? live->rec->output_name : live->rec->options.output;

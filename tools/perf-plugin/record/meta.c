@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What a decoder must know, gathered from sysfs into the recording's metadata. */
+/* Gathers what a decoder must know from sysfs into the recording's metadata. */
 #include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@
 /* PROC_PID_INIT_INO of linux/proc_ns.h */
 #define FIRST_PID_NAMESPACE "4026531836"
 
-/* Which bits of a decoder's options the event's terms switch on. */
+/* The decoder's options that terms of the event switch on. */
 static const struct {
 	const char *term;
 	unsigned int option;
@@ -34,7 +34,7 @@ static const struct {
 	{ "implicit_exception", RVT_OPT_IMPLICIT_EXCEPTION },
 };
 
-/* Linux has one handler for all traps. Returns 0 if its address is not shown to us. */
+/* Returns the address of Linux's only trap handler; 0 if we may not see it. */
 static uint64_t trap_handler(void)
 {
 	FILE *in = fopen("/proc/kallsyms", "re");
@@ -50,7 +50,7 @@ static uint64_t trap_handler(void)
 	return found;
 }
 
-/* Traps whose handlers are not in the trace. */
+/* Sets the address of the trap handler, for traps whose handlers are not in the trace. */
 static void set_trap_vector(struct rvt_params *params)
 {
 	if (params->protocol != RVT_PROTOCOL_ETRACE || params->vectors.base_valid ||
@@ -64,7 +64,7 @@ static void set_trap_vector(struct rvt_params *params)
 			    "  Record as root, or set kernel.kptr_restrict to 0");
 }
 
-/* The driver's parameters say what the encoder is; the event says what it does this time. */
+/* Applies the event's terms to the driver's parameters, which only say what the encoder is. */
 static void apply_event(const struct recorder *rec, struct rvt_params *params)
 {
 	uint64_t mode = record_term(rec, "implicit_return_mode");
@@ -77,7 +77,7 @@ static void apply_event(const struct recorder *rec, struct rvt_params *params)
 	if (mode)
 		params->implicit_return_mode = mode;
 	set_trap_vector(params);
-	/* What has no stamps must not wait for them: the times of AUX records serve instead. */
+	/* do not wait for time stamps if there are none: AUX records have times */
 	if (!record_term(rec, "timestamp")) {
 		params->timestamp = RVT_TIMESTAMP_NONE;
 		params->timestamp_bytes = 0;
@@ -119,7 +119,10 @@ static void put_value(FILE *out, const char *dir, const char *file, const char *
 	free(text);
 }
 
-/* The event may ask for another than the encoder's default format (trTeFormat + 1). */
+/*
+ * Reads the parameters of the format that the event asks for (trTeFormat + 1), or of the encoder's
+ * default.
+ */
 static char *read_params(const struct recorder *rec, const char *dir)
 {
 	static const char *const files[] = { "params", "params_etrace", "params_ntrace" };
@@ -128,7 +131,9 @@ static char *read_params(const struct recorder *rec, const char *dir)
 	return format < 3 ? read_text("%s/%s", dir, files[format]) : NULL;
 }
 
-/* Discovery attributes of E-Trace: what decoders need of them is in the parameters as well. */
+/*
+ * Writes the discovery attributes of E-Trace. What decoders need of them is in the parameters, too.
+ */
 static void put_discovery(FILE *out, const char *dir)
 {
 	char *pattern;
@@ -194,7 +199,7 @@ static int put_encoder(const struct recorder *rec, FILE *out, const char *dir,
 	return err;
 }
 
-/* Inside a container the kernel names threads by other numbers than the trace does. */
+/* Returns false in a container, where the kernel numbers threads differently than the trace. */
 bool record_in_first_pid_namespace(void)
 {
 	char name[64];
@@ -206,14 +211,20 @@ bool record_in_first_pid_namespace(void)
 	return !strcmp(name, "pid:[" FIRST_PID_NAMESPACE "]");
 }
 
-/* Which thread runs hcontext tells, when the event says so or the harts have no scontext. */
+/*
+ * Returns whether hcontext says which thread runs: if the event says so, or the harts have no
+ * scontext.
+ */
 static bool uses_hcontext(const struct recorder *rec)
 {
 	return record_term(rec, "hcontext") ||
 	       (record_term(rec, "context") && !record_has_scontext());
 }
 
-/* Packets of E-Trace have a context even when none is written. */
+/*
+ * Writes how wide the context is, or that it is none: packets of E-Trace have a context even if
+ * software writes none.
+ */
 static void put_context(const struct recorder *rec, FILE *out)
 {
 	if (uses_hcontext(rec))
@@ -233,7 +244,9 @@ static void set_perf_info(const struct recorder *rec, struct rvt_perfdata_info *
 	info->hcontext_bits = record_hcontext_bits();
 }
 
-/* JIT compilers stamp their dumps with CLOCK_MONOTONIC; perf's clock counts from elsewhere. */
+/*
+ * Writes how perf's clock differs from CLOCK_MONOTONIC, with which JIT compilers stamp their dumps.
+ */
 static void put_monotonic_offset(const struct recorder *rec, FILE *out)
 {
 #ifdef __riscv

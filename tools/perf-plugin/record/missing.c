@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* There is no PMU: why, and what to do. */
+/* Explains why there is no PMU, and what to do. */
 #include <ftw.h>
 #include <glob.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 #define COMPONENT "riscv,trace-component"
 
-/* What the driver binds to: rvtrace_of_match in rvtrace-platform.c */
+/* What the driver binds to: rvtrace_of_match in rvtrace-platform.c. */
 static const char *const compatibles[] = {
 	COMPONENT, "riscv,trace-encoder", "riscv,trace-funnel", "riscv,trace-atbbridge",
 	"sifive,trace-encoder-v0", "sifive,trace-funnel-v0",
@@ -103,7 +103,7 @@ void record_explain_missing_ctr(void)
 		  "PMU has branch stacks keeps them for that: perf record -b");
 }
 
-/* Whether the property of a cpu node has the word "ssctr", with a version or without. */
+/* Returns whether the property of a cpu node has the word "ssctr", with or without a version. */
 static bool promises_ctr(const char *path)
 {
 	char text[4096];
@@ -116,14 +116,14 @@ static bool promises_ctr(const char *path)
 	n = fread(text, 1, sizeof(text) - 1, in);
 	fclose(in);
 	text[n] = 0;
-	/* A list of strings; or one string, in which extensions follow underscores. */
+	/* a list of strings, or one string with extensions behind underscores */
 	for (size_t i = 0; i < n && !found; i++)
 		found = (!i || !text[i - 1] || text[i - 1] == '_') &&
 			!strncasecmp(text + i, "ssctr", strlen("ssctr"));
 	return found;
 }
 
-/* Of any cpu node of the devicetree below @sysfs */
+/* Returns whether a cpu node of the devicetree below @sysfs has it. */
 static bool harts_have_ctr(const char *sysfs)
 {
 	static const char *const properties[] = { "rvtrace,ctr-version", "riscv,isa-extensions",

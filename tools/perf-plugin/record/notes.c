@@ -8,7 +8,7 @@
 #define NOTE_GNU_BUILD_ID 3
 #define MAX_NOTES 4096
 
-/* Notes are Nhdr, name, description, each padded to 4 bytes. */
+/* notes are Nhdr, name, description, each padded to 4 bytes */
 size_t notes_build_id(const char *path, uint8_t id[NOTES_ID_BYTES])
 {
 	uint8_t bytes[MAX_NOTES];

@@ -10,7 +10,7 @@
 #define NOTES_OF_KERNEL "/sys/kernel/notes"
 #define NOTES_OF_MODULE "/sys/module/%.64s/notes/.note.gnu.build-id"	/* its name */
 
-/* The build id in the notes in file @path. Returns its length, 0: there is none that fits. */
+/* Reads the build id in the notes in file @path. Returns its length; 0: there is none that fits. */
 size_t notes_build_id(const char *path, uint8_t id[NOTES_ID_BYTES]);
 
 #endif

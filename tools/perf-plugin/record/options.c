@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What `perf rvtrace record` is asked to do: options and event. */
+/* Parses the options and the event of `perf rvtrace record`. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -12,10 +12,10 @@
 #include "record/missing.h"
 #include "record/record.h"
 
-#define MAX_LEVEL 19	/* more needs much memory */
+#define MAX_LEVEL 19	/* higher levels need much memory */
 #define COPY_BYTES (64ULL << 20)	/* of code of programs */
-#define RECORD_EMBED "PERF_RVTRACE_EMBED"	/* in the environment: --embed, always */
-#define MAX_SIZE (1ULL << 33)	/* shifted by any unit it fits */
+#define RECORD_EMBED "PERF_RVTRACE_EMBED"	/* environment variable: always --embed */
+#define MAX_SIZE (1ULL << 33)	/* fits when shifted by any unit */
 
 static const char help[] =
 "usage: perf rvtrace record [OPTIONS] [--] [COMMAND [ARGS]]\n"
@@ -99,7 +99,7 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* "64" pages or "4M". Returns 0 for what is no power of two of at least a page. */
+/* Parses "64" pages or "4M". Returns 0 unless it is a power of two of at least a page. */
 static uint64_t parse_size(const char *text, size_t len)
 {
 	const char *end = text;
@@ -116,7 +116,7 @@ static uint64_t parse_size(const char *text, size_t len)
 	return value >= (uint64_t)sysconf(_SC_PAGESIZE) && !(value & (value - 1)) ? value : 0;
 }
 
-/* -C, -p, ...: @what it is a list of. */
+/* Parses the list of -C, -p, ...; @what is in the list. */
 static int parse_list(struct number_list *list, const char *text, int lowest, const char *what)
 {
 	free(list->numbers);
@@ -161,7 +161,10 @@ invalid:
 			 "of two of pages (64) or bytes (64K, 4M)", text);
 }
 
-/* Also "rvtrace:u", but the driver has tracepoints, too: "rvtrace:rvtrace_start". */
+/*
+ * Returns whether @event is of the trace. "rvtrace:u" is, but the driver's tracepoints have such
+ * names, too: "rvtrace:rvtrace_start".
+ */
 static bool is_trace_event(const char *event)
 {
 	size_t len = strlen(RECORD_PMU);
@@ -172,7 +175,7 @@ static bool is_trace_event(const char *event)
 		(event[len] != ':' || !event[len + 1 + strspn(event + len + 1, "ukhGH")]);
 }
 
-/* @event is malloc'd and taken over; with @action taken out. */
+/* Takes @event, malloc'd, as the trace's event. @action is not in it any more. */
 static int add_trace_event(struct record_options *options, char *event, uint32_t action)
 {
 	free(options->event);
@@ -208,7 +211,7 @@ static int add_extra(struct record_options *options, const char *event, uint32_t
 	return err;
 }
 
-/* What the terms say of the trace that leads the group; they are taken out of @event. */
+/* Takes the terms about the group's trace out of @event. */
 static int take_aux_terms(char *event, uint32_t *action, uint32_t *sample)
 {
 	char *error;
@@ -222,7 +225,7 @@ static int take_aux_terms(char *event, uint32_t *action, uint32_t *sample)
 	return err;
 }
 
-/* @event is malloc'd and taken over. */
+/* Adds @event, malloc'd, and frees or keeps it. */
 static int add_event(struct record_options *options, char *event, bool grouped)
 {
 	uint32_t action, sample;
@@ -244,7 +247,7 @@ static int add_event(struct record_options *options, char *event, bool grouped)
 	return err;
 }
 
-/* "{TRACE,A,B}": each is sampled in a group that the trace leads. */
+/* Adds "{TRACE,A,B}": A and B are sampled in a group that the trace leads. */
 static int add_group(struct record_options *options, const char *text, size_t len)
 {
 	const char *end = text + len - 1, *next = text + 1;
@@ -274,7 +277,7 @@ static int add_group(struct record_options *options, const char *text, size_t le
 	return err;
 }
 
-/* The event of the trace, and what is sampled besides: "A,B,...". */
+/* Adds the trace's event, and other events to sample: "A,B,...". */
 static int add_events(struct record_options *options, const char *text)
 {
 	int err = 0;
@@ -336,9 +339,7 @@ static int parse_snapshot(struct record_options *options, const char *text)
 	return 0;
 }
 
-/*
- * "100M": a number and, unless it is @bytes alone, one of the units B, K, M, G. False: it is none.
- */
+/* Parses "100M": a number with one of the units B, K, M, G. Returns false if it is none. */
 static bool parse_bytes(const char *text, uint64_t *bytes)
 {
 	static const char units[] = "BKMG";
@@ -353,7 +354,7 @@ static bool parse_bytes(const char *text, uint64_t *bytes)
 	return true;
 }
 
-/* "10s": one of the units s, m, h, d. */
+/* Parses "10s": a number with one of the units s, m, h, d. */
 static bool parse_seconds(const char *text, uint64_t *seconds)
 {
 	static const struct {
@@ -483,7 +484,7 @@ static int check_switches(const struct record_options *options)
 	return 0;
 }
 
-/* Which events' samples have trace; those of the trace's group, by --aux-sample. */
+/* Chooses which events' samples have trace. --aux-sample is for those of the trace's group. */
 static int choose_samples(struct record_options *options)
 {
 	for (size_t i = 0; i < options->extra.n; i++) {
@@ -504,7 +505,7 @@ static int choose_samples(struct record_options *options)
 	return 0;
 }
 
-/* What does not go together. */
+/* Rejects options that do not go together. */
 static int check_options(const struct record_options *options)
 {
 	bool whole_cpus = options->system_wide || options->cpus.n;
@@ -574,22 +575,24 @@ int record_parse_options(struct record_options *options, int argc, char **argv)
 	return err ? err : check_options(options);
 }
 
-/* Hardware that has Ownership messages is of use only when the harts have a context CSR, too. */
+/*
+ * Returns whether the harts have a context CSR. Without one, hardware with Ownership messages
+ * cannot say who runs.
+ */
 static bool context_is_usable(bool ntrace)
 {
 	return record_has_scontext() || (ntrace && record_hcontext_bits());
 }
 
 /*
- * Is this term on unless the event says otherwise? Processes are told apart by context and time
- * stamps.
- * Options of N-Trace that make the trace smaller and lose nothing are on as well. Of the implicit
- * return modes only 3 compares whole addresses: with the others flow may be wrong where a program
- * does not return to its caller, so they must be asked for.
+ * Returns whether this term is on unless the event says otherwise. Context and time stamps are, to
+ * tell processes apart. So are options of N-Trace that make the trace smaller and lose nothing. Of
+ * the implicit return modes only 3 compares whole addresses; with the others flow may be wrong
+ * where a program does not return to its caller, so they must be asked for.
  */
 static bool is_default(const char *name, bool ntrace)
 {
-	/* the driver refuses it in containers, for the numbers of threads are not theirs */
+	/* the driver refuses it in containers, which have other numbers of threads */
 	if (!strcmp(name, "context") &&
 	    !(context_is_usable(ntrace) && record_in_first_pid_namespace()))
 		return false;
@@ -639,7 +642,7 @@ int record_parse_event(struct recorder *rec, bool *modified)
 		free(error);
 		return -EINVAL;
 	}
-	/* The code of firmware is nowhere to be read: only those who ask get it. */
+	/* firmware's code cannot be read: trace it only if asked for */
 	if (!*modified)
 		rec->trace_attr.exclude_hv = 1;
 	else if (!rec->trace_attr.exclude_hv)

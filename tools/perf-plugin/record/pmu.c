@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What the trace's PMU says of the hardware, and what the event asks of it. */
+/* Reads what the trace's PMU says of the hardware, and what the event asks of it. */
 #include <stdlib.h>
 #include <string.h>
 #include "common/text.h"
@@ -53,10 +53,10 @@ bool record_wants_ntrace(const struct recorder *rec)
 	bool modified;
 	char *error;
 
-	/* What is wrong with it is told later. */
+	/* errors are reported later */
 	if (pmu_parse_event(&rec->pmu, rec->pmu_name, rec->options.event, &attr, &modified, &error))
 		free(error);
-	/* With several formats the driver takes N-Trace unless it is told otherwise. */
+	/* if an encoder has both formats, the driver takes N-Trace by default */
 	return record_caps_have("formats", "ntrace") &&
 		pmu_value(&rec->pmu, "format", &attr) != FORMAT_ETRACE;
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Records for what existed before the recording: kernel, modules, tasks and their mappings. */
+/*
+ * Writes records for what existed before the recording: kernel, modules, tasks and their mappings.
+ */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +19,9 @@
 
 #define MAX_NAME 4096
 
-/* Path of a module by modules.dep ("kernel/a/b.ko.xz: ..."); "[name]" when it is not there. */
+/*
+ * Finds the path of a module by modules.dep ("kernel/a/b.ko.xz: ..."); "[name]" if it is not there.
+ */
 static void module_path(const char *deps, const char *release, const char *module, char *path,
 			size_t room)
 {
@@ -77,7 +81,7 @@ int record_synthesize_kernel(struct recorder *rec)
 	return err ? err : put_modules(rec);
 }
 
-/* One line of /proc/PID/maps; only executable mappings matter. */
+/* Writes the record of a line of /proc/PID/maps, if it is an executable mapping. */
 static int put_map_line(struct recorder *rec, pid_t pid, const char *line)
 {
 	struct snapshot_map map = { .pid = pid };
@@ -127,7 +131,7 @@ static int put_task(struct recorder *rec, pid_t pid, pid_t tid, const char *comm
 	return record_put_task(rec, &task);
 }
 
-/* Names and numbers of its threads; @maps: and what it has mapped. */
+/* Writes the names and numbers of the process's threads, and its mappings if @maps_too. */
 static int put_process(struct recorder *rec, pid_t pid, bool maps_too)
 {
 	char *maps, *rest, *line, *comm;
@@ -200,7 +204,7 @@ int record_synthesize_tasks(struct recorder *rec)
 {
 	int err = 0;
 
-	/* who was started since the recording began is in none but the first file */
+	/* later files need all tasks: only the first one has records of those that started since */
 	bool all = rec->target == TARGET_SYSTEM || rec->files > 1;
 
 	if (rec->target == TARGET_TASKS && !all)
@@ -212,9 +216,9 @@ int record_synthesize_tasks(struct recorder *rec)
 		return err == -ENOTSUP ? put_all(rec, true) : err;
 	}
 	/*
-	 * A command begins with an exec: the kernel reports everything of it but who it was until
-	 * then. Others run in the kernel for the moment in which the trace changes from thread to
-	 * thread.
+	 * The kernel reports everything about a command from its exec on, but not who it was until
+	 * then. Other tasks run in the kernel for the moment in which the trace switches between
+	 * threads.
 	 */
 	if (!err && !rec->trace_attr.exclude_kernel)
 		err = put_all(rec, false);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Records as the kernel writes them, for what existed before the recording. */
+/* Writes records as the kernel does, for what existed before the recording. */
 #include <string.h>
 #include <sys/mman.h>
 #include "record/record.h"
@@ -8,7 +8,7 @@
 
 #define MAX_NAME 4096
 
-/* Sample trailer of RECORD_SAMPLE_TYPE; time 0: before everything that the kernel reports. */
+/* Sample trailer of RECORD_SAMPLE_TYPE. Time 0 is before all that the kernel reports. */
 struct trailer {
 	int32_t pid, tid;
 	uint64_t time;

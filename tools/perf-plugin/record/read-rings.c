@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* How what the rings hold gets into the file. */
+/* Writes what the rings hold into the file. */
 #include <errno.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -7,7 +7,8 @@
 #include "record/record.h"
 
 /*
- * An event that is not disabled yet is not enabled again: once is not enough after a full buffer.
+ * How often to enable events after a full buffer. That has no effect before the kernel has disabled
+ * them, so once is not enough.
  */
 #define ENABLE_ROUNDS 5
 /* perf.data wants records of a multiple of so many bytes. */
@@ -27,7 +28,7 @@ static int end_round(struct recorder *rec)
 	return !err && rec->live ? live_end_round(rec->live) : err;
 }
 
-/* The bytes [@tail, @head) of a ring of @size bytes: one piece, or two where it wraps. */
+/* Writes the bytes [@tail, @head) of a ring of @size bytes: one piece, or two if it wraps. */
 static int write_ring(struct recorder *rec, const uint8_t *ring, uint64_t size, uint64_t tail,
 		      uint64_t head)
 {
@@ -84,7 +85,7 @@ static uint64_t aux_head(const struct ring *ring)
 	return __atomic_load_n(&ring->page->aux_head, __ATOMIC_ACQUIRE);
 }
 
-/* What was read up to @tail is the kernel's again. */
+/* Gives the space up to @tail back to the kernel. */
 static void release_aux(struct ring *ring, uint64_t tail)
 {
 	ring->aux_tail = tail;
@@ -93,8 +94,8 @@ static void release_aux(struct ring *ring, uint64_t tail)
 }
 
 /*
- * No time to compress: buffers that are fuller than what the recorder is woken for are not read as
- * fast as they fill, and to write all of them takes a while, too.
+ * Returns whether there is no time to compress: a buffer is fuller than where the kernel wakes the
+ * recorder, so reading does not keep up, and it takes a while to write all buffers, too.
  */
 static bool in_hurry(const struct recorder *rec)
 {
@@ -108,13 +109,13 @@ static bool in_hurry(const struct recorder *rec)
 }
 
 /*
- * Compressed pieces are padded on their own: none is larger than RVT_AUX_MAX_UNPACKED, and none
- * goes round the end of the ring.
+ * Compresses and writes the trace piece by piece. Each piece is padded, has at most
+ * RVT_AUX_MAX_UNPACKED bytes, and does not wrap.
  */
 static int write_packed(struct recorder *rec, struct ring *ring,
 			struct rvt_record_auxtrace *record, uint64_t head, bool last)
 {
-	bool still = last || rec->options.snapshot;	/* nothing is traced meanwhile */
+	bool still = last || rec->options.snapshot;	/* nothing is traced at the moment */
 	int err = 0;
 
 	while (record->offset < head && !err) {
@@ -137,15 +138,15 @@ static int write_packed(struct recorder *rec, struct ring *ring,
 		if (!err)
 			err = put(rec, rec->packed, len);
 		record->offset += n;
-		/* there is room while the next is compressed */
+		/* makes room while the next piece is compressed */
 		release_aux(ring, record->offset);
 	}
 	return err;
 }
 
 /*
- * Bytes beyond a multiple of AUXTRACE_UNIT wait for the next time; only the last piece of a buffer
- * is padded (PERF_RECORD_AUX says how much of it is trace).
+ * Writes a buffer's new bytes. Those beyond a multiple of AUXTRACE_UNIT wait for the next time;
+ * only the last piece of a buffer is padded (PERF_RECORD_AUX says how much of it is trace).
  */
 static int drain_aux(struct recorder *rec, unsigned int n, bool last, bool *got)
 {
@@ -184,8 +185,8 @@ int record_drain(struct recorder *rec, bool last)
 		    !rec->options.in_samples && room)
 			err = drain_aux(rec, n, last, &got);
 		/*
-		 * A full buffer has disabled its event (TRUNCATED), or is about to: its record can
-		 * be seen before. There is room again.
+		 * The kernel disables the event of a full buffer (TRUNCATED), or is about to: its
+		 * record can be visible before. Now there is room again.
 		 */
 		if (got)
 			rec->rings[n].enable_rounds = ENABLE_ROUNDS;
@@ -200,8 +201,9 @@ int record_drain(struct recorder *rec, bool last)
 }
 
 /*
- * What a snapshot is for are the newest bytes. Those that drain_aux() leaves for the next time may
- * be gone then, so they are written now, behind some that the file has already.
+ * Writes a buffer's bytes for a snapshot, to the newest one. Those that drain_aux() leaves for the
+ * next time could be overwritten by then, so they are written now, behind some that the file has
+ * already.
  */
 static int drain_newest(struct recorder *rec, unsigned int n, bool last)
 {
@@ -220,7 +222,7 @@ static int drain_newest(struct recorder *rec, unsigned int n, bool last)
 	return drain_aux(rec, n, last, &got);
 }
 
-/* What a sink's last word is filled with: E-Trace's or N-Trace's idle byte. */
+/* Returns whether @byte fills a sink's last word: the idle byte of E-Trace or N-Trace. */
 static bool is_idle(uint8_t byte)
 {
 	return byte == 0 || byte == 0xff;
@@ -242,8 +244,8 @@ bool record_has_newer(const struct recorder *rec)
 }
 
 /*
- * While nothing is traced, so that the buffers hold still. What a buffer lost since the last
- * snapshot is skipped: the session finds the records of it without bytes.
+ * Writes what the buffers hold, while nothing is traced and so they do not change. Skips what a
+ * buffer lost since the last snapshot: the session finds records of it without bytes.
  */
 int record_newest(struct recorder *rec, bool last)
 {

@@ -27,9 +27,9 @@
 
 struct child {
 	pid_t pid;
-	int go;			/* write end: one byte lets it exec */
-	int failed;		/* read end: errno of a failed exec */
-	int status;		/* as a shell's $? */
+	int go;			/* write end; one byte lets the child exec */
+	int failed;		/* read end; errno of a failed exec */
+	int status;		/* exit status, as $? of a shell */
 };
 
 static volatile sig_atomic_t stop_signal;
@@ -46,13 +46,13 @@ static void on_snapshot(int signal)
 	snapshot_signal = signal;
 }
 
-/* Only to interrupt ppoll(). */
+/* Only interrupts ppoll(). */
 static void on_child(int signal)
 {
 	(void)signal;
 }
 
-/* Blocks the signals that end a recording; ppoll() with *@unblocked lets them in. */
+/* Blocks the signals that end a recording; ppoll() with *@unblocked lets them through. */
 static void catch_signals(sigset_t *unblocked)
 {
 	struct sigaction stop = { .sa_handler = on_signal }, child = { .sa_handler = on_child };
@@ -73,7 +73,7 @@ static void catch_signals(sigset_t *unblocked)
 	sigaction(SIGUSR2, &snapshot, NULL);
 }
 
-/* Forks the command; it waits until its events are there. */
+/* Forks the command, which waits until its events are open. */
 static int prepare_child(struct child *child, char **command, const sigset_t *mask)
 {
 	int go[2], failed[2], err;
@@ -118,7 +118,7 @@ static int start_child(struct child *child, char **command)
 	return 0;
 }
 
-/* True when the child has ended; its status is kept. */
+/* Returns whether the child has ended, and keeps its status. */
 static bool reap_child(struct child *child, int flags)
 {
 	int status;
@@ -156,7 +156,7 @@ static double now_ms(void)
 	return ts.tv_sec * 1e3 + ts.tv_nsec / 1e6;
 }
 
-/* -D: tracing begins when the time has come, or right away when that is less than a poll away. */
+/* -D: begins to trace when it is time, and waits for that if it is sooner than the next poll. */
 static int end_delay(struct recorder *rec, double began)
 {
 	double left = began + rec->options.delay_ms - now_ms();
@@ -175,7 +175,7 @@ static bool is_too_large(const struct recorder *rec)
 		rvt_perfdata_written(rec->writer) >= rec->options.max_bytes;
 }
 
-/* What the rings have, a snapshot, or the next file. */
+/* Reads the rings, or takes a snapshot, or begins the next file. */
 static int take_rings(struct recorder *rec)
 {
 	bool signalled = snapshot_signal;
@@ -190,7 +190,7 @@ static int take_rings(struct recorder *rec)
 	return err;
 }
 
-/* Until the command ends, the traced tasks are gone, or somebody says stop. */
+/* Records until the command ends, all traced tasks have ended, or a signal or command stops it. */
 static int run_loop(struct recorder *rec, struct child *child, const sigset_t *unblocked)
 {
 	struct pollfd *fds = calloc(rec->n_rings + 1, sizeof(*fds));
@@ -211,7 +211,7 @@ static int run_loop(struct recorder *rec, struct child *child, const sigset_t *u
 		      unblocked);
 		for (size_t i = 0; i < rec->n_rings; i++)
 			if (fds[i].revents & (POLLHUP | POLLERR))
-				fds[i].fd = -1;	/* its task is gone; do not spin */
+				fds[i].fd = -1;	/* its task has ended; do not spin */
 		err = record_obey(rec);
 		if (!err)
 			err = end_delay(rec, began);
@@ -232,7 +232,10 @@ static void close_programs(struct recorder *rec)
 	bpf_output_close(&rec->user_code);
 }
 
-/* At the end: if it was asked for, if a trigger has just happened, or if there was none before. */
+/*
+ * Returns whether to take a snapshot at the end: if asked for, if a trigger has just happened, or
+ * if there was none before.
+ */
 static bool wants_last_snapshot(struct recorder *rec)
 {
 	bool due = rec->options.snapshot && triggers_due(rec);
@@ -244,7 +247,7 @@ static bool wants_last_snapshot(struct recorder *rec)
 	return rec->options.snapshot && (rec->options.snapshot_at_end || due || !rec->snapshots);
 }
 
-/* What the rings have at the end; then the events go. */
+/* Reads the rings a last time, and closes the events. */
 static int end_recording(struct recorder *rec)
 {
 	int err;
@@ -257,8 +260,8 @@ static int end_recording(struct recorder *rec)
 	}
 	triggers_summarize(rec);
 	/*
-	 * While the events are open: closing them changes the kernel's code (static keys). What
-	 * changes until it is copied is told by records behind those that were read above.
+	 * While events are open, as closing them changes the kernel's code (static keys). Records
+	 * that come behind those read above report what changes before it is copied.
 	 */
 	if (!err && rec->writer) {
 		record_add_code(rec);
@@ -295,7 +298,7 @@ static int finish(struct recorder *rec)
 
 	if (!err && rec->writer && rec->options.snapshot && rec->snapshots &&
 	    !rec->file_snapshots) {
-		/* the file that was begun behind the last snapshot */
+		/* discards the file that was begun after the last snapshot */
 		rvt_perfdata_abandon(rec->writer);
 		rec->writer = NULL;
 		output_discard(&rec->output);
@@ -311,7 +314,7 @@ static int finish(struct recorder *rec)
 	return err;
 }
 
-/* Where the trace goes: into a file, into a profile, or both. */
+/* Opens the output: a file of the trace, a profile, or both. */
 static int begin_output(struct recorder *rec)
 {
 	const struct record_options *options = &rec->options;
@@ -333,7 +336,7 @@ static int begin_output(struct recorder *rec)
 	return err;
 }
 
-/* Opens the events; without rights for kernel flow it falls back to user flow, as perf does. */
+/* Opens the events; without rights for kernel flow only for user flow, as perf does. */
 static int open_events(struct recorder *rec, bool modified)
 {
 	char *paranoid = read_text("/proc/sys/kernel/perf_event_paranoid");
@@ -360,8 +363,8 @@ static int open_events(struct recorder *rec, bool modified)
 }
 
 /*
- * Stock perf runs us as a child and dies by signals that are meant for us, like SIGUSR2: then the
- * recording ends, instead of keeping the hardware.
+ * Ends the recording when stock perf dies, to release the hardware. It runs us as a child, and dies
+ * by signals that are meant for us, like SIGUSR2.
  */
 static void end_with_perf(void)
 {
@@ -377,7 +380,8 @@ static void end_with_perf(void)
 }
 
 /*
- * The recorder runs as soon as a trigger wakes it, where it may. Its children do not inherit that.
+ * Lets the recorder run as soon as a trigger wakes it, if the user may do so. Children do not
+ * inherit that.
  */
 static void hurry(void)
 {
@@ -430,7 +434,7 @@ static int record(struct recorder *rec, struct child *child)
 		err = start_child(child, rec->options.command);
 	if (err) {
 		if (rec->writer)
-			output_discard(&rec->output);	/* nothing is in it */
+			output_discard(&rec->output);	/* discards the empty file */
 		return err;
 	}
 	err = run_loop(rec, child, &unblocked);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Between the files of `perf rvtrace record`. */
+/* What the files of `perf rvtrace record` share. */
 #ifndef PERF_RVTRACE_RECORD_H
 #define PERF_RVTRACE_RECORD_H
 
@@ -24,28 +24,26 @@
 	 PERF_SAMPLE_CPU)
 
 #define BPF_OUTPUT_LINKS 16
-/* Why there are no BPF programs. */
+/* Reasons not to use BPF programs. */
 #define RECORD_WITHOUT_BPF "this was built without libbpf or clang"
 #define RECORD_IN_CONTAINER "BPF has other numbers of threads than this container"
 
-#define RECORD_CHILD_NAME "perf-exec"	/* of a command before its exec; as perf has it */
+#define RECORD_CHILD_NAME "perf-exec"	/* comm of a command before its exec; as in perf */
 
-/* An event that is sampled beside the trace; .name belongs to another. */
+/* An event that is sampled beside the trace. The struct event owns .name. */
 struct extra_event {
 	const char *name;
 	struct perf_event_attr attr;
 	bool grouped;		/* the trace leads its group */
-	bool asked;		/* by -e: -G holds for it, not only for the trace */
-	const char *filter;	/* as in struct event, whose it is */
-	unsigned int trigger;	/* the trigger, from 1, that it tells of; 0: of none */
-	bool counted;		/* and how often that happens */
+	bool asked;		/* by -e, so -G holds for it */
+	const char *filter;	/* of the struct event, which owns it */
+	unsigned int trigger;	/* number of its trigger, from 1; 0: none */
+	bool counted;		/* count how often it happens, too */
 	uint64_t *ids;
 	size_t n_ids;
 };
 
-/*
- * BPF programs of the recorder, and the event that has what they write. All zero: there are none.
- */
+/* BPF programs of the recorder, and the event that they write to. All zero: none. */
 struct bpf_output {
 	struct bpf_object *object;
 	struct bpf_link *links[BPF_OUTPUT_LINKS];
@@ -61,7 +59,7 @@ struct event_fd {
 	unsigned int trigger;	/* as in struct extra_event */
 };
 
-/* --control: descriptors, -1: none, and a line in the making. */
+/* --control: descriptors (-1: none), and an incomplete line. */
 struct record_commands {
 	int in, ack;
 	char text[256];
@@ -96,86 +94,91 @@ struct recorder {
 	struct rvt_perfdata_writer *writer;	/* of the trace; NULL: there is no file of it */
 	const char *path;	/* of that file */
 	struct output_file output;
-	struct live *live;	/* --profile; NULL: none */
+	struct live *live;	/* --profile; NULL: no profile */
 	char *filter;		/* resolved; NULL: none */
-	uint64_t user_pages_bytes;	/* of programs' code that was there before */
+	uint64_t user_pages_bytes;	/* copied of programs' code from before */
 	uint64_t trace_bytes;	/* AUX data written */
-	void *packed;		/* a piece of it, compressed */
+	void *packed;		/* buffer for a compressed piece of it */
 	size_t packed_room;
 	struct record_commands commands;
-	bool delayed;		/* -D: tracing has not begun by itself */
-	bool paused;		/* nothing is traced until record_resume() */
-	bool stop;		/* the recording ends */
-	char *output_name;	/* of --switch-output's file at hand; malloc'd */
+	bool delayed;		/* -D: tracing has not begun yet */
+	bool paused;		/* tracing is off until record_resume() */
+	bool stop;		/* the recording is to end */
+	char *output_name;	/* current file of --switch-output; malloc'd */
 	double output_began;	/* s */
-	unsigned int files;	/* that were begun */
-	unsigned int snapshots, file_snapshots;	/* in all, and in the file at hand */
+	unsigned int files;	/* begun so far */
+	unsigned int snapshots, file_snapshots;	/* in all, and in the current file */
 	struct index_queue indexes;	/* --index */
 	uint64_t gaps, lost_records;	/* flagged AUX records, PERF_RECORD_LOST */
 };
 
-/* options.c: prints its own message and returns 0 or -errno. */
+/* record/options.c: prints its own message and returns 0 or -errno. */
 int record_parse_event(struct recorder *rec, bool *modified);
 enum record_target record_target(const struct record_options *options);
 
-/* target.c: each prints its own message and returns 0 or -errno. */
+/* record/target.c: each prints its own message and returns 0 or -errno. */
 int record_choose_cpus(struct recorder *rec);
-/* .target, and the threads of -p and -t. */
+/* Sets .target, and the threads of -p and -t. */
 int record_choose_tasks(struct recorder *rec);
-/* The command is the process @pid, which waits for its exec. */
+/* Sets the command: the process @pid, which waits for its exec. */
 int record_choose_command(struct recorder *rec, pid_t pid);
 
-/* .cgroup, of options.cgroup. */
+/* Opens .cgroup by options.cgroup. */
 int record_choose_cgroup(struct recorder *rec);
 
-/* pmu.c: what the event has for this term; 0 where there is no such term. */
+/* record/pmu.c: returns the event's value of this term; 0 if there is no such term. */
 uint64_t record_term(const struct recorder *rec, const char *name);
-/* An option of one bit, which `features` of the PMU and of encoders lists where they have it. */
+/*
+ * Returns whether @term is an option of one bit. The files `features` of the PMU and of encoders
+ * list the ones that they have.
+ */
 bool record_is_feature(const char *term);
-/* A file of the PMU's caps/, malloc'd; NULL: there is none. And whether a word of it is @word. */
+/*
+ * Read a file of the PMU's caps/, malloc'd, NULL: there is none; and return whether it has @word.
+ */
 char *record_caps(const char *file);
 bool record_caps_have(const char *file, const char *word);
-/* False: a hart has no such CSR. */
+/* Returns false if a hart has no such CSR. */
 bool record_has_scontext(void);
-/* Width of the CSR hcontext; 0: not all harts have it. */
+/* Returns the width of the CSR hcontext; 0: not all harts have it. */
 unsigned int record_hcontext_bits(void);
-/* False: the event asks for E-Trace, or there is an encoder that has nothing else. */
+/* Returns false if the event asks for E-Trace, or an encoder has nothing else. */
 bool record_wants_ntrace(const struct recorder *rec);
 
 /*
- * .writer begins a file with what exists already, and ends it with the feature sections. Messages
- * are printed. @path stays the caller's.
+ * record/file.c: begin a file with what exists already, and end it with the feature sections of
+ * .writer. Print messages. @path stays the caller's.
  */
 int record_begin_file(struct recorder *rec, const char *path);
 int record_end_file(struct recorder *rec);
 
 /*
- * filter.c: --filter as the user wrote it, into numbers that the kernel takes (malloc'd).
- * 0, or -errno after a message.
+ * record/filter.c: changes --filter to numbers that the kernel takes (malloc'd). Returns 0, or
+ * -errno after a message.
  */
 int record_resolve_filter(const char *text, char **result);
 
 /*
- * extra.c: what is sampled beside the trace. Each returns 0, or -errno after a message;
- * record_prepare_extra() after .trace_attr is complete.
+ * record/extra.c: events that are sampled beside the trace. Each returns 0, or -errno after a
+ * message. record_prepare_extra() comes when .trace_attr is complete.
  */
 int record_add_extra(struct record_options *options, const char *event);
 int record_prepare_extra(struct recorder *rec);
 int record_explain_extra(const struct extra_event *extra, int err, pid_t tid, int cpu);
 
-/* events.c: opens every event and maps every ring. 0, or -errno after a message. */
+/* record/events.c: opens every event and maps every ring. Returns 0, or -errno after a message. */
 int record_open(struct recorder *rec);
 /*
- * One more event into ring @n, which is mapped. A thread of many that has ended meanwhile is no
- * error.
+ * Opens one more event into ring @n, which is mapped. It is no error if one of several threads has
+ * ended meanwhile.
  */
 int record_open_extra(struct recorder *rec, unsigned int n, pid_t tid, struct extra_event *extra);
 void record_close(struct recorder *rec);
 
 /*
- * switch-output.c: whether the next file is due, and to it. record_note_output(): a file begins.
- * record_take_snapshot(): now, into a file of its own if options.switch_output says so. 0, or
- * -errno after a message.
+ * record/switch-output.c: tells whether the next file is due, and changes to it.
+ * record_note_output() notes that a file begins. record_take_snapshot() takes a snapshot now, in a
+ * file of its own if options.switch_output says so. Return 0, or -errno after a message.
  */
 int record_take_snapshot(struct recorder *rec);
 char *record_output_name(const struct recorder *rec);
@@ -184,27 +187,28 @@ void record_note_output(struct recorder *rec);
 int record_switch_output(struct recorder *rec);
 
 /*
- * refused.c: says which terms of the event the hardware does not take. False: it is none of them.
+ * record/refused.c: tells which terms of the event the hardware refuses. Returns false if it finds
+ * none.
  */
 bool record_explain_refused(const struct recorder *rec, int cpu);
 
-/* read-rings.c: writes what the rings hold. Returns -errno of the output file. */
+/* record/read-rings.c: writes what the rings hold. Returns an -errno of the output file. */
 int record_drain(struct recorder *rec, bool last);
-/* What overwritten AUX buffers hold now, while they are held; @last: the file ends with it. */
+/* Writes what overwritten AUX buffers hold, while tracing is held; @last: the file ends with it. */
 int record_newest(struct recorder *rec, bool last);
-/* Whether they have got anything since but idle bytes. */
+/* Returns whether these buffers have got anything since then but idle bytes. */
 bool record_has_newer(const struct recorder *rec);
 
 /*
- * meta.c: the metadata text, malloc'd, or NULL after a message. @info, which the caller has
- * zeroed and frees, gets the same in perf's form (of a PMU that has trace).
+ * record/meta.c: makes the metadata text, malloc'd, or NULL after a message. @info, which the
+ * caller has zeroed and frees, gets the same in perf's form (for a PMU that has trace).
  */
 struct rvt_perfdata_info;
 char *record_metadata(struct recorder *rec, struct rvt_perfdata_info *info);
-/* False: in a container, where the kernel numbers threads otherwise. */
+/* Returns false in a container, where the kernel numbers threads differently. */
 bool record_in_first_pid_namespace(void);
 
-/* features.c: feature sections; also counts what was lost. */
+/* record/features.c: adds feature sections, and counts what was lost. */
 int record_add_features(struct recorder *rec);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The hardware does not take the event: which term it is, and what it takes instead. */
+/* Explains which term of the event the hardware refuses, and what it takes instead. */
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static const struct {
 	{ "format", "formats" },
 };
 
-/* A file of the encoder of @cpu, malloc'd; NULL: there is none. */
+/* Reads a file of the encoder of @cpu, malloc'd; NULL: there is none. */
 static char *encoder_text(int cpu, const char *file)
 {
 	char *text = NULL;
@@ -65,7 +65,7 @@ static bool explain_values(const struct recorder *rec)
 		uint64_t value = record_term(rec, term);
 		char *valid, number[24];
 
-		/* 0 leaves the choice to the driver; syncmax counts beside syncmode only */
+		/* 0 leaves the choice to the driver; syncmax is only used with syncmode */
 		if (!record_term(rec, strcmp(term, "syncmax") ? term : "syncmode"))
 			continue;
 		snprintf(number, sizeof(number), "%llu", (unsigned long long)value);
@@ -82,7 +82,7 @@ static bool explain_values(const struct recorder *rec)
 	return found;
 }
 
-/* What is wrong with the terms that are about who runs; NULL: nothing. */
+/* Returns what is wrong with the terms about contexts; NULL: nothing. */
 static const char *context_problem(const struct recorder *rec)
 {
 	bool hcontext = record_term(rec, "hcontext");

@@ -18,7 +18,7 @@ int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes, bool ov
 		return 0;
 	ring->page->aux_offset = page_size + data_bytes;
 	ring->page->aux_size = aux_bytes;
-	/* Writable: the kernel then waits for aux_tail instead of overwriting. */
+	/* writable, so that the kernel waits for aux_tail instead of overwriting */
 	base = mmap(NULL, aux_bytes, overwrite ? PROT_READ : PROT_READ | PROT_WRITE, MAP_SHARED,
 		    ring->fd, ring->page->aux_offset);
 	if (base == MAP_FAILED)

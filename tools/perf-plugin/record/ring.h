@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The rings that recorder and kernel share. */
+/* The rings that the recorder and the kernel share. */
 #ifndef PERF_RVTRACE_RING_H
 #define PERF_RVTRACE_RING_H
 
@@ -18,15 +18,15 @@ struct ring {
 	uint8_t *aux;
 	uint64_t aux_bytes;
 	uint64_t aux_tail;
-	uint64_t seen;		/* triggers were looked for in the data so far ... */
-	uint64_t flushed;	/* ... and this is the time of the last AUX record there */
-	unsigned int enable_rounds;	/* so many times its trace events are still to be enabled */
+	uint64_t seen;		/* data up to here was searched for triggers ... */
+	uint64_t flushed;	/* ... and has the last AUX record of this time */
+	unsigned int enable_rounds;	/* how often its trace events are still to be enabled */
 };
 
-/* Maps the buffers of .fd. @overwrite: the newest trace only. 0 or -errno. */
+/* Maps the buffers of .fd. @overwrite: keep the newest trace only. Returns 0 or -errno. */
 int ring_map(struct ring *ring, uint64_t data_bytes, uint64_t aux_bytes, bool overwrite);
 void ring_unmap(struct ring *ring);
-/* How the `time` CSR relates to perf's clock. False: the kernel does not say. */
+/* Reads how the `time` CSR relates to perf's clock. Returns false if the kernel does not say. */
 bool ring_time_conv(const struct ring *ring, struct rvt_record_time_conv *conv);
 
 #endif

@@ -19,11 +19,11 @@
 #include "record/notes.h"
 #include "record/shared.h"
 
-#define MAX_CHANGED 4		/* a file is taken if less than one in so many bytes is another */
-#define MAX_FILES 8		/* of one build id: code that is moved differs */
-#define BLOCK 256		/* compared at once */
+#define MAX_CHANGED 4		/* a file fits if less than one byte in so many differs */
+#define MAX_FILES 8		/* of one build id, as code that was moved differs */
+#define BLOCK 256		/* bytes that are compared at once */
 #define WORD 8
-#define PRIVATE_FOLDER 0700	/* where the kernel's code lies is for its owner only */
+#define PRIVATE_FOLDER 0700	/* only the owner may read the kernel's code */
 #define PRIVATE_FILE 0400
 
 static int make_folders(char *path)
@@ -55,7 +55,7 @@ int shared_open(struct shared_list *shared)
 	return err;
 }
 
-/* Not at each recording: only those that make files can make too many. */
+/* Prunes the cache, after recordings that made files. */
 static void prune(const struct shared_list *shared)
 {
 	unsigned int n = cache_prune(shared->folder, CACHE_BYTES, shared->began);
@@ -107,7 +107,10 @@ static int refer(struct shared_list *shared, const struct rvt_code *what,
 
 /* ---- files of a build id ---- */
 
-/* The folder of @build_id, malloc'd; NULL: none can be made. */
+/*
+ * Makes the folder of @build_id if necessary, and returns its path, malloc'd; NULL: it cannot be
+ * made.
+ */
 static char *folder_of(const struct shared_list *shared, const uint8_t *build_id, size_t n)
 {
 	char hex[2 * NOTES_ID_BYTES + 1] = "", *path;
@@ -128,7 +131,7 @@ struct content {
 	uint64_t magic, len;
 };
 
-/* @path has room for its name. Under another name until it is complete. */
+/* Makes a file, under another name until it is complete. @path has room for its path. */
 static bool make_file(const char *folder, struct rvt_shared_head *head,
 		      const struct content *content, char *path, size_t room)
 {
@@ -154,7 +157,7 @@ static bool make_file(const char *folder, struct rvt_shared_head *head,
 	return made;
 }
 
-/* NULL: not a file of this length and kind. */
+/* Maps a file. NULL: it is not of this length and kind. */
 static struct rvt_mapped_file *map_file(const char *path, uint64_t magic, uint64_t len,
 					struct rvt_shared_head *head)
 {
@@ -172,7 +175,7 @@ static struct rvt_mapped_file *map_file(const char *path, uint64_t magic, uint64
 	return mapped;
 }
 
-/* Adds to the last change, if that ends @from. */
+/* Adds a change, to the last one if that ends at @from. */
 static int add_change(struct changes *changes, size_t *last, uint32_t from, const uint8_t *bytes,
 		      size_t len)
 {
@@ -195,7 +198,7 @@ static int add_change(struct changes *changes, size_t *last, uint32_t from, cons
 	return 0;
 }
 
-/* What the @len bytes at @now have that those at @then have not. */
+/* Finds the changes that make the @len bytes at @then those at @now. */
 static int compare(struct changes *changes, const uint8_t *now, const uint8_t *then, size_t len)
 {
 	size_t last = 0;
@@ -231,7 +234,7 @@ static bool refer_if_same(struct shared_list *shared, const struct rvt_code *cod
 	return same;
 }
 
-/* Calls @take for each file in @folder, until one is taken. *@n: how many there are. */
+/* Calls @take for each file in @folder, until it takes one. Sets *@n to the number of calls. */
 static bool take_any(struct shared_list *shared, const struct rvt_code *code, const char *folder,
 		     bool (*take)(struct shared_list *shared, const struct rvt_code *code,
 				  const char *path), unsigned int *n)
@@ -260,13 +263,16 @@ static size_t build_id_of(const struct rvt_code *code, uint8_t id[NOTES_ID_BYTES
 
 	if (code->kind != RVT_CODE_MODULE)
 		return notes_build_id(NOTES_OF_KERNEL, id);
-	/* "[name]" */
+	/* .name is "[name]" */
 	snprintf(name, sizeof(name), "%.*s", (int)strcspn(code->name + 1, "]"), code->name + 1);
 	snprintf(path, sizeof(path), NOTES_OF_MODULE, name);
 	return notes_build_id(path, id);
 }
 
-/* The file, which @take may be content with, or a new one of @content. */
+/*
+ * Refers to a file of the build id that @take takes, or makes a new one of @content (NULL: does
+ * not). Returns whether there is one.
+ */
 static bool share(struct shared_list *shared, const struct rvt_code *code,
 		  bool (*take)(struct shared_list *shared, const struct rvt_code *code,
 			       const char *path), const struct content *content)

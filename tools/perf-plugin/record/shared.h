@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Code and symbols of the kernel that recordings share, instead of each having a copy: files by
- * build id in the user's cache (userspace/lib/perfdata/shared.h). All zero: there are none.
+ * build id in the user's cache (userspace/lib/perfdata/shared.h). All zero: nothing is shared.
  */
 #ifndef PERF_RVTRACE_RECORD_SHARED_H
 #define PERF_RVTRACE_RECORD_SHARED_H
@@ -14,25 +14,27 @@
 
 struct shared_list {
 	char *folder;		/* of the cache; malloc'd */
-	int64_t began;		/* s; files that are used since then stay */
-	bool made;		/* a file, so that there may be too many */
-	struct code_list refs;	/* what RVT_FEAT_RVTRACE_SHARED will have */
+	int64_t began;		/* s; files used since then are not pruned */
+	bool made;		/* made a file, so prune */
+	struct code_list refs;	/* for RVT_FEAT_RVTRACE_SHARED */
 };
 
-/* 0, or -errno when there is no cache that can be written: then recordings have copies. */
+/* Returns 0, or -errno when the cache cannot be written: then recordings have copies. */
 int shared_open(struct shared_list *shared);
 void shared_close(struct shared_list *shared);
 
 /*
- * Refers to a file that has the @code->len bytes at @code->bytes of kernel or module, but for
- * little; makes it if there is none. False: it could not; the recording must have them.
+ * Refers to a file with about the @code->len bytes of kernel or module at @code->bytes, and makes
+ * it if there is none. Returns false if it could not, so that the recording must have them.
  */
 bool shared_add_code(struct shared_list *shared, const struct rvt_code *code);
 
 /*
- * shared_find_symbols - refers to the symbols of the kernel itself, the first of which is at @addr
- * now. False: there is no file with them yet.
- * shared_add_symbols - makes it, of the @len bytes at @text, and refers to it. False: it could not.
+ * shared_find_symbols - refers to the symbols of the kernel itself, whose first one is at @addr
+ * now. Returns false if there is no file of them yet.
+ *
+ * shared_add_symbols - makes that file, of the @len bytes at @text, and refers to it. Returns false
+ * if it could not.
  */
 bool shared_find_symbols(struct shared_list *shared, uint64_t addr);
 bool shared_add_symbols(struct shared_list *shared, uint64_t addr, const char *text, size_t len);

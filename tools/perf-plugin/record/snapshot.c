@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The tasks and mappings that exist when a recording begins, by a BPF program (snapshot.bpf.c).
- * Where BPF cannot be used, or this was built without libbpf, proc.c reads them from /proc.
+ * Writes the tasks and mappings that exist when a recording begins, by a BPF program
+ * (snapshot.bpf.c). If BPF cannot be used, or was not compiled in, proc.c reads them from /proc.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -56,7 +56,8 @@ static int put_all(struct recorder *rec, struct bpf_object *object)
 }
 
 /*
- * -ENOTSUP: not by BPF, and *@why. The iterators see everything, by the first namespace's numbers.
+ * Writes the snapshot. Returns -ENOTSUP, and sets *@why, if not possible by BPF. The iterators see
+ * everything, with the first namespace's numbers.
  */
 static int snapshot(struct recorder *rec, const char **why)
 {

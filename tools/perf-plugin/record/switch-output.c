@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * --switch-output: one file after another, each complete. Tracing pauses while files change, so
- * that each begins and ends with whole messages, and what ran meanwhile is in none of them. With
- * --profile it does not: what is counted so far is written, and counting begins anew.
+ * --switch-output: writes one complete file after another. Tracing pauses while files change, so
+ * that each begins and ends with whole messages; what ran meanwhile is in none of them. With
+ * --profile it does not pause: the counts so far are written, and counting begins anew.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static double now(void)
 	return ts.tv_sec + ts.tv_nsec / 1e9;
 }
 
-/* As perf names them: NAME.YYYYMMDDhhmmss and hundredths. Malloc'd. */
+/* Returns a name as perf makes it: NAME.YYYYMMDDhhmmss and hundredths. Malloc'd. */
 char *record_output_name(const struct recorder *rec)
 {
 	char *name, date[32];
@@ -72,7 +72,7 @@ static int switch_file(struct recorder *rec)
 	err = record_drain(rec, true);
 	if (!err) {
 		record_add_code(rec);
-		err = record_drain(rec, true);	/* changes until it was copied */
+		err = record_drain(rec, true);	/* changes to the code before it was copied */
 	}
 	if (!err)
 		err = record_end_file(rec);
@@ -91,7 +91,7 @@ static int switch_file(struct recorder *rec)
 	return paused ? record_enable_sideband(rec) : record_enable(rec);
 }
 
-/* The next file begins where the profile of this one ends. */
+/* Has the profile of this file end where the next one begins. */
 static int switch_profile(struct recorder *rec)
 {
 	char *name = record_output_name(rec), *before = rec->output_name;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Who tells which thread runs on a cpu. What the trace itself says (Ownership, context packets)
- * comes first; perf's sideband has the switches of traced tasks, or of all on traced cpus. For
- * whole cpus a BPF program (switches.bpf.c) needs less room, and can leave out those of tasks that
- * nobody asked for.
+ * Chooses what reports which thread runs on a cpu. The trace itself (Ownership, context packets)
+ * has priority. perf's sideband has the switches of traced tasks, or of all on traced cpus. For
+ * whole cpus a BPF program (switches.bpf.c) needs less room, and can leave out tasks that were not
+ * asked for.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static bool trace_tells(const struct recorder *rec)
 	return record_term(rec, "context") || record_term(rec, "hcontext");
 }
 
-/* Switches of others are not told. */
+/* Returns whether switches of other tasks are left out. */
 static bool are_chosen(const struct recorder *rec)
 {
 	return rec->options.switches >= SWITCHES_COMMAND;
@@ -41,9 +41,7 @@ static bool is_wanted(const struct bpf_program *program, bool chosen)
 	return strncmp(bpf_program__name(program), "chosen_", strlen("chosen_")) ? !chosen : chosen;
 }
 
-/*
- * Programs are loaded and run from now on; they write nothing until there are events to write to.
- */
+/* Loads and starts the programs. They write nothing before there are events to write to. */
 static int start(struct bpf_output *output, bool chosen)
 {
 	struct bpf_program *program;

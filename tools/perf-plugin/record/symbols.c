@@ -18,7 +18,7 @@ const char *symbols_of_others(const char *kallsyms)
 	return others;
 }
 
-/* Address of the first symbol; 0: hidden by kernel.kptr_restrict, or none. */
+/* Returns the address of the first symbol; 0: kernel.kptr_restrict hides it, or there is none. */
 static uint64_t first_address(void)
 {
 	FILE *in = fopen("/proc/kallsyms", "re");
@@ -32,7 +32,7 @@ static uint64_t first_address(void)
 	return addr;
 }
 
-/* The kernel's own symbols go into a file that recordings share; the others are what is left. */
+/* Moves the kernel's own symbols from @text into a file that recordings share. */
 static void share(struct shared_list *shared, uint64_t addr, char *text)
 {
 	const char *others = symbols_of_others(text);
@@ -48,7 +48,7 @@ char *record_symbols(const struct recorder *rec, struct shared_list *shared)
 	const uint64_t addr = shared->folder ? first_address() : 0;
 	char *text = addr ? record_watch_symbols(rec) : NULL;
 
-	/* all that is to be read, where the rest is known: to read it takes long */
+	/* the rest is known: this is all we need to read, as reading it takes long */
 	if (text && shared_find_symbols(shared, addr))
 		return text;
 	free(text);

@@ -7,12 +7,13 @@ struct recorder;
 struct shared_list;
 
 /*
- * What the recording must have of /proc/kallsyms (malloc'd; NULL: none can be read): all of it, or,
- * when @shared, which is open or all zero, refers to the kernel's own symbols, those of others.
+ * Returns what the recording must have of /proc/kallsyms (malloc'd; NULL: none can be read): all of
+ * it, or only symbols of others than the kernel, if @shared refers to the kernel's own. @shared is
+ * open or all zero.
  */
 char *record_symbols(const struct recorder *rec, struct shared_list *shared);
 
-/* The first line of @kallsyms that is not the kernel's own: a name in brackets ends it. */
+/* Returns the first line of @kallsyms that is not the kernel's own: a name in brackets ends it. */
 const char *symbols_of_others(const char *kallsyms);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Which cpus and tasks are recorded. */
+/* Chooses which cpus and tasks are recorded. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -79,7 +79,7 @@ static int add_process(struct recorder *rec, pid_t pid)
 	return err;
 }
 
-/* -u: a name, or a number. */
+/* Finds the user of -u, by name or number. */
 static int find_user(const char *user, uint64_t *uid)
 {
 	const struct passwd *entry = getpwnam(user);
@@ -92,7 +92,7 @@ static int find_user(const char *user, uint64_t *uid)
 	return 0;
 }
 
-/* All threads of all processes of the user but the recorder's own. */
+/* Adds all threads of all processes of the user, without the recorder itself. */
 static int add_user(struct recorder *rec, const char *user)
 {
 	struct dirent *process;
@@ -114,7 +114,7 @@ static int add_user(struct recorder *rec, const char *user)
 			continue;
 		n = list_threads(pid, &tids);
 		if (n <= 0)
-			continue;	/* it has ended meanwhile */
+			continue;	/* has ended meanwhile */
 		err = add_tids(rec, tids, n);
 		free(tids);
 	}
@@ -123,7 +123,7 @@ static int add_user(struct recorder *rec, const char *user)
 		cmd_error(-ESRCH, "-u: user '%s' has no processes", user);
 }
 
-/* Where control groups of perf are mounted: version 1 has a hierarchy of its own. */
+/* Finds where perf's control groups are mounted: version 1 has a hierarchy of its own. */
 static int find_cgroups(char *path, size_t size)
 {
 	FILE *mounts = setmntent("/proc/self/mounts", "r");

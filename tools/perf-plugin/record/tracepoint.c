@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The kernel's tracepoints: their numbers, and how their fields lie in a sample, as tracefs tells.
+ * The kernel's tracepoints: their numbers, and the layout of their fields in a sample, by tracefs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "common/pmu.h"
 #include "common/text.h"
 
-#define DATA_MAGIC "\027\010\104tracing"	/* also of trace-cmd's files: trace-cmd.dat(5) */
+#define DATA_MAGIC "\027\010\104tracing"	/* as in trace-cmd's files: trace-cmd.dat(5) */
 #define DATA_VERSION "0.6"
 
 const char *tracefs_find(void)
@@ -25,7 +25,7 @@ const char *tracefs_find(void)
 
 	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++) {
 		snprintf(path, sizeof(path), "%s/events", folders[i]);
-		/* there, although this user may not look into it: the message says which */
+		/* it exists, though this user may not read it: the message says which */
 		if (!access(path, F_OK) || errno == EACCES)
 			return folders[i];
 	}
@@ -108,7 +108,7 @@ static void put_u32(FILE *out, uint32_t number)
 	fwrite(&number, sizeof(number), 1, out);
 }
 
-/* A file, behind its length of @length_bytes; one that is not there is empty. */
+/* Writes a file behind its length of @length_bytes; a file that does not exist is empty. */
 static int put_file(FILE *out, unsigned int length_bytes, const char *tracefs, const char *name)
 {
 	uint64_t len = 0, read_len;
@@ -152,7 +152,7 @@ static bool same_system(const struct event *a, const struct event *b)
 		!strncmp(a->tracepoint, b->tracepoint, len);
 }
 
-/* Whether an event before number @n is of the same system. */
+/* Returns whether an event before number @n is of the same system. */
 static bool was_before(const struct event_list *list, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -161,7 +161,7 @@ static bool was_before(const struct event_list *list, size_t n)
 	return false;
 }
 
-/* A system's name and the formats of its tracepoints; number @n is the first of it. */
+/* Writes a system's name and the formats of its tracepoints, of which number @n is the first. */
 static int put_system(FILE *out, const char *tracefs, const struct event_list *list, size_t n)
 {
 	const char *name = list->events[n].tracepoint;
@@ -212,10 +212,10 @@ static int put_all(FILE *out, const char *tracefs, const struct event_list *list
 	err = put_named_file(out, tracefs, "events/header_page");
 	if (!err)
 		err = put_named_file(out, tracefs, "events/header_event");
-	put_u32(out, 0);	/* formats of ftrace's own: no event of perf has them */
+	put_u32(out, 0);	/* formats of ftrace's own, which no event of perf has */
 	if (!err)
 		err = put_systems(out, tracefs, list);
-	put_u32(out, 0);	/* kallsyms: perf.data has them elsewhere */
+	put_u32(out, 0);	/* kallsyms, which perf.data has elsewhere */
 	if (!err)
 		err = put_file(out, 4, tracefs, "printk_formats");
 	if (!err)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Where the code of a trigger is: in the program, in one of its libraries, or in a file. */
+/* Finds the code of a trigger: in the program, in one of its libraries, or in a file. */
 #include <errno.h>
 #include <glob.h>
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #include "common/text.h"
 #include "record/record.h"
 
-/* The @name in one of the directories @dirs, separated by ':'; malloc'd. NULL: in none. */
+/* Finds @name in one of the directories @dirs, separated by ':'; malloc'd. NULL: in none. */
 static char *find_in(const char *dirs, const char *name)
 {
 	while (dirs && *dirs) {
@@ -30,7 +30,7 @@ static char *find_in(const char *dirs, const char *name)
 	return NULL;
 }
 
-/* The same where the system has its libraries. */
+/* Finds @name where the system has its libraries. */
 static char *find_library(const char *name)
 {
 	static const char *const patterns[] = {
@@ -52,7 +52,7 @@ static char *find_library(const char *name)
 	return result;
 }
 
-/* Whether "libfoo.so" may mean "libfoo.so.1". */
+/* Returns whether "libfoo.so" may mean "libfoo.so.1". */
 static bool is_called(const char *path, const char *name)
 {
 	const char *base = strrchr(path, '/') + 1;
@@ -62,7 +62,7 @@ static bool is_called(const char *path, const char *name)
 					     base[len] == '.');
 }
 
-/* What process @pid has mapped as @name; malloc'd. NULL: nothing. */
+/* Finds what process @pid has mapped as @name; malloc'd. NULL: nothing. */
 static char *find_mapped(pid_t pid, const char *name)
 {
 	char *maps = read_text("/proc/%d/maps", pid), *rest = maps, *line, *result = NULL;
@@ -77,7 +77,7 @@ static char *find_mapped(pid_t pid, const char *name)
 	return result;
 }
 
-/* The process whose program is meant, if there is one that runs already; 0: there is none. */
+/* Returns the process whose program is meant, if it runs already; 0: there is none. */
 static pid_t get_process(const struct recorder *rec)
 {
 	return rec->target == TARGET_TASKS && rec->n_tids ? rec->tids[0] : 0;
@@ -133,7 +133,7 @@ static int find_file(const struct recorder *rec, const struct trigger *trigger, 
 	return *path ? 0 : -ENOENT;
 }
 
-/* Each place that has that name. */
+/* Lists each place that has that name. */
 static int explain_choice(struct rvt_symbols *symbols, const struct trigger *trigger,
 			  const char *path)
 {

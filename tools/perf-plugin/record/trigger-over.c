@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Triggers at calls that take long: a BPF program measures them (calls.bpf.c). */
+/* Triggers on calls that take long, which a BPF program measures (calls.bpf.c). */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>

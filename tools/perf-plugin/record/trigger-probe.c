@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The kernel's probes of triggers: uprobes, and one where tasks end. They are made in tracefs, so
- * that one probe serves all cpus, threads and children, whose events are ordinary tracepoints. Its
- * names have the recorder's process in them; what a recorder that was killed has left is removed by
- * the next.
+ * Makes the kernel's probes for triggers: uprobes, and one where tasks end. They are made in
+ * tracefs, so that one probe serves all cpus, threads and children, whose events are ordinary
+ * tracepoints. Names of probes have the recorder's process id; each recorder removes probes of
+ * recorders that were killed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,11 +20,11 @@
 #include "record/record.h"
 
 #define GROUP "rvtrace_"
-#define TRACER_BYTES 8	/* room that the function tracer has at the beginning of a function */
+#define TRACER_BYTES 8	/* the function tracer's room at the beginning of a function */
 
 static const char *const lists[] = { "uprobe_events", "kprobe_events" };
 
-/* One command of a list of probes. 0 or -errno. */
+/* Writes one command to a list of probes. Returns 0 or -errno. */
 static int tell(const char *tracefs, const char *list, const char *text)
 {
 	char path[64];
@@ -45,7 +45,7 @@ static bool is_stale(pid_t pid)
 	return pid == getpid() || (kill(pid, 0) && errno == ESRCH);
 }
 
-/* Removes the probes of this recorder and of those that are gone. */
+/* Removes the probes of this recorder, and of recorders that are gone. */
 static void remove_probes(const char *tracefs)
 {
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
@@ -78,7 +78,7 @@ static int explain(const struct trigger *trigger, const char *tracefs, const cha
 			 strerror(-err));
 }
 
-/* An event of @trigger at the tracepoint @name, "SYSTEM:NAME"; @filter may be NULL. */
+/* Adds an event of @trigger at the tracepoint @name, "SYSTEM:NAME"; @filter may be NULL. */
 static int add_event(struct recorder *rec, size_t n, const char *name, const char *filter)
 {
 	const struct trigger *trigger = &rec->options.triggers.triggers[n];
@@ -100,7 +100,10 @@ static int add_event(struct recorder *rec, size_t n, const char *name, const cha
 	free(event->name);
 	event->filter = filter ? strdup(filter) : NULL;
 	event->trigger = n + 1;
-	/* a signal that ends a process is delivered, too; of a process each thread ends */
+	/*
+	 * count only one: a signal that ends a process is delivered, too, and each thread of a
+	 * process ends
+	 */
 	event->counted = trigger->kind == TRIGGER_CODE || !strcmp(system, "signal");
 	if (asprintf(&event->name, TRIGGER_EVENT "%s", trigger->spec) < 0)
 		event->name = NULL;
@@ -145,7 +148,10 @@ static int place_code(struct recorder *rec, size_t n)
 	return add_event(rec, n, trigger->over_ns ? end : event, NULL);
 }
 
-/* Where a task ends, with its status; some kernels allow no probe where their tracer has room. */
+/*
+ * Makes a probe where a task ends, with its status. Some kernels allow none in the function
+ * tracer's room.
+ */
 static int place_end(struct recorder *rec, size_t n, const char *filter)
 {
 	const struct trigger *trigger = &rec->options.triggers.triggers[n];
@@ -164,8 +170,9 @@ static int place_end(struct recorder *rec, size_t n, const char *filter)
 }
 
 /*
- * A signal that is delivered says so, but of one that ends a process without a core dump the kernel
- * delivers SIGKILL to each thread: what its end says counts. 0x80: with a core dump.
+ * Adds events for a signal: its delivery, and the end of a task. If a signal ends a process without
+ * a core dump, the kernel delivers SIGKILL to each thread instead, but the status has the signal.
+ * 0x80: with a core dump.
  */
 static int place_signal(struct recorder *rec, size_t n)
 {

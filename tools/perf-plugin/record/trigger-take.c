@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Triggers while a recording runs: their samples wake the recorder, which stops the trace before it
- * does anything else. After a snapshot a trigger's events are off for some time; others count on,
+ * Handles triggers during a recording. Their samples wake the recorder, which first of all stops
+ * the trace. After a snapshot the trigger's events are off for some time, while counters continue,
  * so that it can be told how often it has happened.
  */
 #include <errno.h>
@@ -59,7 +59,10 @@ static int open_counter(struct trigger *trigger, const struct perf_event_attr *a
 	return 0;
 }
 
-/* Where measured calls begin; what counts there has no samples, and counts nothing. */
+/*
+ * Opens a counter where measured calls begin. It takes no samples, and its BPF program lets it
+ * count nothing.
+ */
 static int open_entry(const struct recorder *rec, struct trigger *trigger,
 		      struct perf_event_attr *attr, int tid, int cpu)
 {
@@ -103,7 +106,8 @@ int triggers_measure(struct recorder *rec)
 		struct trigger *trigger = &rec->options.triggers.triggers[i];
 
 		/*
-		 * one event of each probe stands for all: the first counts ends, the second entries
+		 * BPF needs one event of each probe: the first counter is of ends, the second of
+		 * entries
 		 */
 		if (trigger->over_ns)
 			err = trigger->n_counters < 2 ? -ESRCH :
@@ -115,7 +119,7 @@ int triggers_measure(struct recorder *rec)
 
 /* ---- what the rings tell ---- */
 
-/* The 8 bytes at @pos, which no record begins or ends within. */
+/* Returns the 8 bytes at @pos, a multiple of 8: no record begins or ends within. */
 static uint64_t word(const struct ring *ring, uint64_t pos)
 {
 	const uint8_t *data = (const uint8_t *)ring->page + ring->page->data_offset;
@@ -159,7 +163,7 @@ void triggers_see(struct recorder *rec, unsigned int n, uint64_t head)
 
 		memcpy(&header, &first, sizeof(header));
 		if (header.size < sizeof(header))
-			break;	/* no kernel writes that */
+			break;	/* the kernel writes no such record */
 		/* the sample id ends in time, cpu, id */
 		if (header.type == PERF_RECORD_AUX)
 			ring->flushed = word(ring, ring->seen + header.size - 3 * sizeof(first));
@@ -170,7 +174,7 @@ void triggers_see(struct recorder *rec, unsigned int n, uint64_t head)
 	}
 }
 
-/* As drain_data() reads it. */
+/* Returns the head as drain_data() reads it. */
 static uint64_t data_head(const struct ring *ring)
 {
 	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
@@ -196,7 +200,7 @@ static void switch_events(const struct recorder *rec, const struct trigger *trig
 			ioctl(rec->fds[i].fd, request, 0);
 }
 
-/* How long its cpu was traced behind the trigger; 0: not known, or not at all. */
+/* Returns how long the trigger's cpu was traced after it; 0: not known, or not at all. */
 static uint64_t trace_behind(const struct recorder *rec, const struct trigger_sample *sample)
 {
 	for (size_t n = 0; n < rec->n_rings; n++)
@@ -261,7 +265,7 @@ double triggers_rearm(struct recorder *rec, double most)
 			most = left < most ? left : most;
 			continue;
 		}
-		/* what is told from here on counts, not what was told before it was off */
+		/* discards what happened while it was off */
 		for (unsigned int n = 0; n < rec->n_rings; n++)
 			triggers_see(rec, n, data_head(&rec->rings[n]));
 		trigger->off_until_ms = 0;
@@ -277,7 +281,7 @@ bool trigger_is_off(const struct recorder *rec, size_t n)
 	return number && get_trigger(rec, number)->off_until_ms > 0;
 }
 
-/* Times that made no snapshot of their own. */
+/* Tells how often it happened without a snapshot of its own. */
 static void tell_missed(const struct trigger *trigger, uint64_t times)
 {
 	char every[DURATION_SIZE];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What --trigger says. */
+/* Parses --trigger. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -45,7 +45,7 @@ static int take_times(struct trigger *trigger, char *text)
 	return 0;
 }
 
-/* "SEGV", "SIGSEGV" or "11". */
+/* Parses "SEGV", "SIGSEGV" or "11". */
 static int find_signal(const char *name)
 {
 	uint64_t number;
@@ -59,7 +59,7 @@ static int find_signal(const char *name)
 		(int)number : 0;
 }
 
-/* Cuts "+OFFSET" off the end of @text. False: what is there is no offset. */
+/* Cuts "+OFFSET" off the end of @text. Returns false if what follows the plus is no offset. */
 static bool take_offset(char *text, uint64_t *offset)
 {
 	char *plus = strrchr(text, '+');
@@ -71,7 +71,7 @@ static bool take_offset(char *text, uint64_t *offset)
 	return !read_number(&number, offset) && !*number;
 }
 
-/* "[FILE:]FUNCTION", of sym. */
+/* Takes "[FILE:]FUNCTION", of sym. */
 static int take_function(struct trigger *trigger, const char *text)
 {
 	const char *colon = strchr(text, ':');
@@ -84,7 +84,7 @@ static int take_function(struct trigger *trigger, const char *text)
 	return trigger->function && (!colon || trigger->file) ? 0 : -ENOMEM;
 }
 
-/* "FILE:SYMBOL[+OFFSET]" or "FILE+OFFSET", of uprobe. */
+/* Takes "FILE:SYMBOL[+OFFSET]" or "FILE+OFFSET", of uprobe. */
 static int take_location(struct trigger *trigger, char *text)
 {
 	char *colon = strchr(text, ':'), *last = colon ? colon + 1 : text;
@@ -111,7 +111,7 @@ static int take_signal(struct trigger *trigger, const char *text)
 	return trigger->signal ? 0 : invalid(trigger->spec, "there is no such signal");
 }
 
-/* @text is changed. */
+/* Parses @text, and changes it. */
 static int parse(struct trigger *trigger, char *text)
 {
 	static const struct {

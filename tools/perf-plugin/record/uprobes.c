@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Code that runs in place of probed instructions. The kernel copies the instruction into a slot of
- * a page of the process, [uprobes], with an ebreak behind it; the first slot is where probed
- * functions return to. What a slot has held cannot be read later, but where all probes are on one
- * instruction, or on some that are equally long and go on to the next, all slots are alike to a
+ * Copies code that runs in place of probed instructions. The kernel copies the instruction into a
+ * slot of a page of the process, [uprobes], with an ebreak behind it; probed functions return to
+ * the first slot. What a slot had before cannot be read. But if all probes are on one instruction,
+ * or on some that are equally long and continue with the next one, all slots look the same to a
  * decoder.
  */
 #include <errno.h>
@@ -26,15 +26,18 @@
 static const uint8_t ebreak[] = { 0x73, 0x00, 0x10, 0x00 };
 static const uint8_t c_ebreak[] = { 0x02, 0x90 };
 
-/* An instruction that the kernel does itself has no slot: jumps, branches, auipc. */
+/*
+ * Returns whether the instruction gets a slot: the kernel executes jumps, branches and auipc
+ * itself.
+ */
 static bool has_slot(const struct rvt_insn *insn)
 {
 	return insn->iclass == RVT_INSN_SEQUENTIAL && !(insn->flags & RVT_INSN_F_PCREL);
 }
 
 /*
- * "p:GROUP/NAME FILE:0xOFFSET ...", a line of uprobe_events. Returns how long the instruction in a
- * slot is, 0: there is none.
+ * Parses "p:GROUP/NAME FILE:0xOFFSET ...", a line of uprobe_events. Returns the length of the
+ * instruction in the slot; 0: there is none.
  */
 static uint32_t read_probed(const char *line, uint8_t code[MAX_INSN_BYTES])
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Code of programs that is in no file, copied while it is there. */
+/* Copies code of programs that is in no file, while it exists. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 
 static const uint32_t first;
 
-/* The only constant of the programs: whether they are compiled. */
+/* Sets the programs' only constant: whether they are compiled. */
 static void set_constants(struct bpf_object *object)
 {
 	const uint32_t compiled = bpf_is_compiled();
@@ -51,7 +51,7 @@ static int load(struct recorder *rec)
 	return err;
 }
 
-/* NULL: by BPF programs; else why not. */
+/* Loads the BPF programs. Returns NULL, or why they cannot be used. */
 static const char *load_or_say_why(struct recorder *rec)
 {
 	int err;

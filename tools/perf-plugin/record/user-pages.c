@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Code of programs that is in no file and was there before the recording: samples as the programs
- * of user-code.c write them, of time 0, behind the record of the mapping.
+ * Copies code of programs that is in no file and existed before the recording: as samples like
+ * those of user-code.c's programs, of time 0, behind the record of the mapping.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,7 +26,7 @@ struct page_sample {
 	uint8_t pad[4];
 } __attribute__((packed));
 
-/* Others are in files, or known otherwise. */
+/* Returns whether the mapping @name is in no file, and not known by other means. */
 static bool is_in_no_file(const char *name)
 {
 	static const char deleted[] = " (deleted)";
@@ -63,7 +63,7 @@ int record_put_pages(struct recorder *rec, const struct snapshot_map *map)
 	snprintf(path, sizeof(path), "/proc/%u/mem", map->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return 0;	/* it has ended */
+		return 0;	/* has ended */
 	for (uint64_t addr = map->start; addr < map->end && !err; addr += PAGE) {
 		if (rec->user_pages_bytes + PAGE > rec->options.copy_bytes)
 			break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Kernel code that comes, changes or goes while it is traced, by BPF programs (kernel-code.bpf.c)
- * that write it into the recording. Where BPF cannot be used there is only what the kernel has at
- * the end.
+ * Watches kernel code that is added, changed or removed during the recording, by BPF programs
+ * (kernel-code.bpf.c) that write it into the recording. Without BPF, a recording only has the code
+ * at the end.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,10 @@
 #include "bpf/load.h"
 #include "bpf/symbols.h"
 
-/* The kernel's interpreter of BPF does not call back from bpf_loop(); its compiler does. */
+/*
+ * Returns whether the program calls back from bpf_loop(), which works only if the kernel compiles
+ * BPF, not if it interprets it.
+ */
 static bool needs_compiler(const struct bpf_program *program)
 {
 	static const char *const others[] = { "key_changed", "key_changes", "read_page",
@@ -92,7 +95,7 @@ bool record_watch_read(const struct recorder *rec, uint64_t addr, uint8_t bytes[
 							&zero, bytes);
 }
 
-/* As lines of /proc/kallsyms. */
+/* Prints symbols as lines of /proc/kallsyms. */
 static char *print_symbols(const char *bytes, size_t len)
 {
 	struct kernel_symbol head;
