@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include "common/accesses.h"
 
-/* Returns the length. */
+/* Adds a number, or "-" if it is not known. Returns the length. */
 static size_t put_number(char *text, size_t size, bool valid, uint64_t number)
 {
 	return valid ? snprintf(text, size, " %" PRIx64, number) : snprintf(text, size, " -");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Accesses of data trace (RVT_EVENT_ACCESS) as text. */
+/* Prints accesses of data trace (RVT_EVENT_ACCESS) as text. */
 #ifndef PERF_RVTRACE_ACCESSES_H
 #define PERF_RVTRACE_ACCESSES_H
 
@@ -8,8 +8,9 @@
 #define ACCESS_TEXT_SIZE 160
 
 /*
- * "KIND BYTES ADDRESS VALUE [OPERATION OPERAND] [error] [multiple]": numbers but BYTES are
- * hexadecimal; what is not known is "-". Atomic operations and CSRs have an OPERATION.
+ * Writes "KIND BYTES ADDRESS VALUE [OPERATION OPERAND] [error] [multiple]". Numbers are
+ * hexadecimal, but BYTES is decimal; "-" if not known. Atomic operations and CSRs have an
+ * OPERATION.
  */
 void access_text(const struct rvt_access *access, char text[ACCESS_TEXT_SIZE]);
 

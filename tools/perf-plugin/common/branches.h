@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The last branches before a sample, as hardware with a branch stack would have them. */
+/* The last branches before a sample, as hardware with a branch stack has them. */
 #ifndef PERF_RVTRACE_BRANCHES_H
 #define PERF_RVTRACE_BRANCHES_H
 
@@ -8,19 +8,22 @@
 
 struct branches;
 
-/* One stack of @size entries for each cpu. NULL: out of memory. */
+/* Makes one stack of @size entries for each cpu. NULL: out of memory. */
 struct branches *branches_create(unsigned int size);
 void branches_destroy(struct branches *branches);
 /*
- * branches_add - @transfer happens. What lay before a gap or ran in another thread is forgotten,
- * for readers take two neighbours as joined by code that ran in between. Returns 0 or -ENOMEM.
+ * branches_add - adds @transfer. Forgets branches from before a gap or of another thread, as
+ * readers take it that the code between two neighbours was executed. Returns 0 or -ENOMEM.
  */
 int branches_add(struct branches *branches, const struct rvt_hart_flow *hart,
 		 const struct rvt_transfer *transfer);
-/* Copies what the thread on the hart's cpu has, newest first, at most @max. Returns how many. */
+/*
+ * Copies the branches of the thread on the hart's cpu, newest first, at most @max. Returns how
+ * many.
+ */
 size_t branches_get(const struct branches *branches, const struct rvt_hart_flow *hart,
 		    struct perf_branch_entry *entries, size_t max);
-/* The same of the thread @tid, if it was the last to run on the cpu. */
+/* Like branches_get(), of the thread @tid, if it was the last to run on the cpu. */
 size_t branches_get_of(const struct branches *branches, int32_t cpu, int32_t tid,
 		       struct perf_branch_entry *entries, size_t max);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Calls of a recording, or of the part of it that matters. */
+/* Decodes the calls of a recording, or of the part of it that matters. */
 #include <errno.h>
 #include "common/calls.h"
 #include "common/stacks.h"
@@ -34,7 +34,7 @@ static struct stacks *open_stacks(const struct attempt *attempt, struct calls *c
 	return ops->forget ? stacks_open(attempt->view, &stacks_ops, lost) : NULL;
 }
 
-/* @partly: of what matters; -EAGAIN: all is to be decoded. */
+/* Decodes once; with @partly only what matters. -EAGAIN: everything must be decoded. */
 static int run(const struct attempt *attempt, bool partly)
 {
 	struct calls *calls = calls_create(attempt->ops, attempt->places);

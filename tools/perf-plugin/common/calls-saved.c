@@ -6,13 +6,15 @@
 #include "common/calls-saved.h"
 #include "common/calls-state.h"
 
-/* Functions come first, for calls name them by number; threads by process and thread. */
+/* Functions come first, as calls name them by number; then threads, by process and thread. */
 #define FUNCTIONS CALLS_KEYS
 #define GENERAL (CALLS_KEYS + (UINT64_C(1) << 32))
 #define UNSEEN (GENERAL + 1)
 #define THREADS (UINT64_C(1) << 61)
 #define ID_BITS 30
-/* So many at most: functions are in an array by number, and a file may name any. */
+/*
+ * At most so many functions: an array has them by number, and a damaged file may have any number.
+ */
 #define MAX_FUNCTIONS (1u << 22)
 #define ID_MASK ((1u << ID_BITS) - 1)
 
@@ -41,7 +43,7 @@ static void put_text(struct words *words, const char *text)
 	}
 }
 
-/* Malloc'd; NULL: out of memory, or it is none. */
+/* Reads a text, malloc'd. NULL: out of memory, or no text. */
 static char *get_text(struct words *words)
 {
 	uint64_t len = words_get(words);
@@ -86,7 +88,10 @@ static void keep_function(struct saving *saving, const struct call_function *fun
 	keep(saving, FUNCTIONS + function->number, name);
 }
 
-/* @outer: the call around it, to which it is near in many ways; zeroed: there is none. */
+/*
+ * Writes a call, in differences to the call around it, @outer, which is similar in many ways;
+ * zeroed: none.
+ */
 static void put_call(struct words *words, const struct call *call, const struct call *outer)
 {
 	words_put(words, call->function->number);
@@ -225,9 +230,9 @@ int calls_save(const struct calls *calls, const struct calls_unseen *unseen,
 
 /* ---- loading ---- */
 
-/* Functions by the number that the index has for them; others are NULL. */
+/* State of loading. Functions are by the index's number of them; others are NULL. */
 struct loading {
-	struct calls *calls;	/* NULL: they are only looked at */
+	struct calls *calls;	/* NULL: the functions are only compared */
 	struct call_function **functions;
 	size_t n_functions;
 	bool (*wants)(void *ctx, const struct call_function *function);
@@ -305,7 +310,7 @@ static void get_call(struct words *words, struct call *call, const struct call *
 	call->callee_insns = words_get(words);
 }
 
-/* Whether it is the call that was number @n of the thread when that was looked at before. */
+/* Returns whether the thread had this call as number @n before. */
 static bool was_known(const struct call_thread *thread, size_t n, const struct call *call)
 {
 	const struct call *before = n < thread->n ? &thread->calls[n] : NULL;
@@ -327,12 +332,12 @@ static int load_calls(struct loading *loading, struct call_thread *thread, struc
 		struct call call = { .function = function_of(loading, words_get(words)) };
 
 		get_call(words, &call, i ? &thread->calls[i - 1] : &none);
-		/* a jump leads from what was called, and ends when the next one does */
+		/* a tail call has a caller that is no tail call */
 		if (!call.function || words->failed ||
 		    (call.tail && (!i || thread->calls[i - 1].tail)))
 			return -EBADMSG;
 		tails += call.tail;
-		/* below another one no call is the same */
+		/* calls are only the same below the same calls */
 		if (known == i && was_known(thread, i, &call)) {
 			call.user = thread->calls[i].user;
 			known++;

@@ -51,7 +51,7 @@ static struct call_thread thread_of(const struct rvt_hart_flow *hart)
 				     .life = hart->task ? hart->task->life : 0 };
 }
 
-/* NULL: there is none. */
+/* Finds the thread of the hart. NULL: there is none. */
 static struct call_thread *known_thread(const struct calls *calls, const struct rvt_hart_flow *hart)
 {
 	const struct call_thread key = thread_of(hart);
@@ -60,7 +60,7 @@ static struct call_thread *known_thread(const struct calls *calls, const struct 
 	return found ? *found : NULL;
 }
 
-/* Sets *@thread; a thread with another name is told. 0 or -errno. */
+/* Finds or makes the hart's thread, and tells a new name of it. Returns 0 or -errno. */
 static int find_thread(struct calls *calls, const struct rvt_hart_flow *hart,
 		       struct call_thread **thread)
 {
@@ -116,7 +116,7 @@ static bool is_ecall(struct rvt_hart_flow *hart, uint64_t pc)
 		!memcmp(bytes, ecall, sizeof(ecall));
 }
 
-/* What handles the trap at @pc, by name. */
+/* Finds the function that stands for the handler of a trap, by its name in calls.h. */
 static struct call_function *get_handler(struct calls *calls, struct rvt_hart_flow *hart,
 					 const struct rvt_transfer *transfer)
 {
@@ -159,7 +159,7 @@ static struct call_function *get_callee(struct calls *calls, struct rvt_hart_flo
 
 /* ---- time of a thread ---- */
 
-/* The thread was seen until .until, and is seen again at @time. */
+/* Adds the time from .until, when the thread was last seen, to @time to the time away. */
 static void catch_up(struct call_thread *thread, uint64_t time)
 {
 	if (thread->seen && time <= thread->until)
@@ -178,7 +178,7 @@ static void doubt_calls(struct call_thread *thread)
 
 /* ---- calls ---- */
 
-/* @call has what is not the same for all. */
+/* Begins a call. @call has the members that callers choose. */
 static int begin_call(struct calls *calls, struct call_thread *thread,
 		      const struct rvt_hart_flow *hart, const struct call *call)
 {
@@ -208,7 +208,7 @@ static int begin_frame(struct calls *calls, struct call_thread *thread,
 	return begin_call(calls, thread, hart, &call);
 }
 
-/* The innermost call ends now; @whole: it returned. */
+/* Ends the innermost call. @whole: it returned. */
 static int end_call(struct calls *calls, struct call_thread *thread, bool whole)
 {
 	struct call *call = &thread->calls[--thread->n];
@@ -227,7 +227,7 @@ static int end_call(struct calls *calls, struct call_thread *thread, bool whole)
 	return calls->ops.end ? calls->ops.end(calls->ops.ctx, thread, call) : 0;
 }
 
-/* The same with what it jumped to. */
+/* Ends the innermost call that was no tail call, and its tail calls. */
 static int end_frame(struct calls *calls, struct call_thread *thread, bool whole)
 {
 	int err = 0;
@@ -237,7 +237,9 @@ static int end_frame(struct calls *calls, struct call_thread *thread, bool whole
 	return err ? err : end_call(calls, thread, whole);
 }
 
-/* All calls of a thread that runs another program now, or is another one. */
+/*
+ * Ends all calls of a thread that runs another program now, or whose number another thread has now.
+ */
 static int end_life(struct calls *calls, struct call_thread *thread, uint32_t life)
 {
 	int err = 0;
@@ -248,13 +250,13 @@ static int end_life(struct calls *calls, struct call_thread *thread, uint32_t li
 	return err;
 }
 
-/* Whether a probe has the function that returns to @pc return there. */
+/* Returns whether a probe makes the function that returns to @pc return there. */
 static bool is_diverted(struct calls *calls, const struct rvt_hart_flow *hart, uint64_t pc)
 {
 	return !strcmp(places_find(calls->places, hart->space, pc)->dso, "[uprobes]");
 }
 
-/* Whether @transfer is how @call, the outermost of those that end, returns. */
+/* Returns whether @transfer is the return of @call, the outermost of those that end. */
 static bool returns(struct calls *calls, const struct rvt_hart_flow *hart, const struct call *call,
 		    const struct rvt_transfer *transfer)
 {
@@ -264,7 +266,7 @@ static bool returns(struct calls *calls, const struct rvt_hart_flow *hart, const
 		(transfer->to == call->back || is_diverted(calls, hart, transfer->to));
 }
 
-/* The innermost call that was no jump; there is one. */
+/* Returns the innermost call that was no tail call; there is one. */
 static const struct call *innermost_frame(const struct call_thread *thread)
 {
 	const struct call *call = &thread->calls[thread->n - 1];
@@ -272,7 +274,7 @@ static const struct call *innermost_frame(const struct call_thread *thread)
 	return call->tail ? call - 1 : call;
 }
 
-/* The thread's calls become what the stack has. */
+/* Ends and begins calls until they match the stack. */
 static int follow_stack(struct calls *calls, struct call_thread *thread,
 			struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 			struct rvt_callstack *stack, size_t ended)
@@ -282,7 +284,7 @@ static int follow_stack(struct calls *calls, struct call_thread *thread,
 	bool whole;
 	int err = 0;
 
-	/* the top one may be a signal handler where a trap was */
+	/* a signal handler's frame on top can have replaced a trap's */
 	while (thread->n > thread->n_tails && !err &&
 	       (ended || thread->n - thread->n_tails > depth ||
 		(thread->n - thread->n_tails == depth &&
@@ -302,7 +304,7 @@ static int follow_stack(struct calls *calls, struct call_thread *thread,
 	return err;
 }
 
-/* A jump from one function to the beginning of another. */
+/* Takes a jump from one function to the beginning of another as a tail call. */
 static int follow_jump(struct calls *calls, struct call_thread *thread,
 		       struct rvt_hart_flow *hart, const struct rvt_transfer *transfer)
 {
@@ -327,7 +329,8 @@ static int follow_jump(struct calls *calls, struct call_thread *thread,
 /* ---- what is not traced ---- */
 
 /*
- * The name of what ran between a stop at @pc and now, when the thread goes on at @to; NULL: none.
+ * Returns a name for what ran between a stop at @pc and now, when the thread continues at @to;
+ * NULL: nothing.
  */
 static const char *untraced_name(struct rvt_hart_flow *hart, uint64_t pc, uint64_t to)
 {
@@ -380,7 +383,9 @@ int calls_lost_room(struct calls *calls, size_t n)
 	return 0;
 }
 
-/* Where flow was lost on the hart, nobody knows what the thread has called or left. */
+/*
+ * Notes lost flow on the cpu: the thread may have called functions or returned from some meanwhile.
+ */
 static int note_loss(struct calls *calls, int32_t cpu)
 {
 	size_t n = cpu < 0 ? 0 : (size_t)cpu + 1;
@@ -391,7 +396,10 @@ static int note_loss(struct calls *calls, int32_t cpu)
 	return 0;
 }
 
-/* The hart's @thread is seen at @time. */
+/*
+ * Brings the hart's @thread up to @time: doubts its calls after a loss, and ends those of an
+ * earlier life.
+ */
 static int meet(struct calls *calls, const struct rvt_hart_flow *hart, uint64_t time,
 		struct call_thread *thread)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Chips by name. */
+/* Finds chips by name. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -10,10 +10,10 @@
 #include "common/cmd.h"
 #include "common/text.h"
 
-/* From where the program is: bin of an installation, build/host of the sources. */
+/* Relative to the program: for bin of an installation, and for build/host of the sources. */
 static const char *const directories[] = { "../share/rvtrace/chips", "../../share/rvtrace/chips" };
 
-/* malloc'd; NULL after a message. */
+/* Finds the chips' directory, malloc'd; NULL after a message. */
 static char *find_directory(void)
 {
 	char program[PATH_MAX], *slash, *path;
@@ -35,7 +35,7 @@ static char *find_directory(void)
 	return NULL;
 }
 
-/* Of the first comment in @text that is no licence; malloc'd. */
+/* Returns the first comment in @text that is not the licence; malloc'd. */
 static char *title_of(const char *text)
 {
 	for (const char *line = text; line && *line == '#'; line = strchrnul(line, '\n'), line++) {
@@ -49,7 +49,7 @@ static char *title_of(const char *text)
 	return strdup("");
 }
 
-/* Editors leave files with ~ and . behind. */
+/* Skips hidden files and backups of editors (with ~). */
 static int is_name(const struct dirent *entry)
 {
 	return entry->d_name[strspn(entry->d_name,
@@ -57,7 +57,7 @@ static int is_name(const struct dirent *entry)
 	       entry->d_name[0] != '.';
 }
 
-/* What stands behind `compatible =`; malloc'd. */
+/* Returns the value of `compatible =`; malloc'd. */
 static char *compatible_of(const char *text)
 {
 	static const char key[] = "\ncompatible = ";
@@ -164,7 +164,10 @@ char *chips_path(const char *name)
 	return path;
 }
 
-/* A property of strings, each with its terminating zero; the chip's are separated by spaces. */
+/*
+ * Returns whether a property, strings with terminating zeroes, has one of the chip's names, which
+ * have spaces in between.
+ */
 static bool names_chip(const char *strings, size_t len, const struct chip *chip)
 {
 	for (const char *word = chip->compatible; *word; word += strspn(word, " ")) {
@@ -213,7 +216,7 @@ static int load(const char *path, struct rvt_params *params)
 	return ret;
 }
 
-/* Single keys. */
+/* Changes single keys. */
 static int change(const char *path, struct rvt_params *params)
 {
 	char *text = read_text("%s", path), *error = NULL;

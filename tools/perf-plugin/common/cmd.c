@@ -21,7 +21,10 @@ bool cmd_verbose;
 static int cmd_argc;
 static char **cmd_argv;
 
-/* The mapping is libelf's or libdw's: nothing says which file, and nobody can go on. */
+/*
+ * Ends the process when a mapped file was truncated. The mapping is libelf's or libdw's, so we do
+ * not know the file, and cannot continue.
+ */
 static void end_at_cut(void)
 {
 	static const char text[] = "perf-rvtrace: a file with debug information became shorter "
@@ -40,7 +43,10 @@ void cmd_begin(const char *name, int argc, char **argv)
 	rvt_file_guard(end_at_cut);
 }
 
-/* Names in it can have any bytes. Our own lines go on indented. */
+/*
+ * Prints a message, with names in it made visible, as they can have any bytes. Continuation lines
+ * of our own are indented.
+ */
 static void put_message(char *text)
 {
 	char *line = text, *next;
@@ -102,7 +108,7 @@ int cmd_try_help(int status)
 {
 	const char *hint = NULL;
 
-	/* getopt() has told which option it was, but not us */
+	/* getopt() has reported which option it was, but not to us */
 	for (int i = 1; i < cmd_argc && strcmp(cmd_argv[i], "--") && !hint; i++) {
 		hint = perf_option_hint(cmd_name, cmd_argv[i]);
 		if (hint)

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Each gets argv with its own name as argv[0] and returns the exit status. */
+/* Each takes argv with its own name as argv[0], and returns the exit status. */
 int cmd_record(int argc, char **argv);
 int cmd_script(int argc, char **argv);
 int cmd_report(int argc, char **argv);
@@ -28,16 +28,18 @@ int cmd_crash(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_tandem(int argc, char **argv);
 
-/* Tells the functions below which subcommand runs, and its words. From now on SIGBUS is handled. */
+/*
+ * Tells the functions below which subcommand runs, and its arguments. Handles SIGBUS from now on.
+ */
 void cmd_begin(const char *name, int argc, char **argv);
 
 /* Prints "perf-rvtrace NAME: message" on stderr. Returns @status, so that callers can return it. */
 __attribute__((format(printf, 2, 3)))
 int cmd_error(int status, const char *format, ...);
-/* The same as a warning. */
+/* Prints a warning. */
 __attribute__((format(printf, 1, 2)))
 void cmd_warning(const char *format, ...);
-/* The same as a remark, which is printed after -v only. */
+/* Prints a remark, after -v only. */
 __attribute__((format(printf, 1, 2)))
 void cmd_info(const char *format, ...);
 extern bool cmd_verbose;
@@ -47,39 +49,45 @@ extern bool cmd_verbose;
  */
 int cmd_try_help(int status);
 /*
- * The same for a word on the command line that means nothing: @hint, a sentence, says what may
- * help.
+ * Rejects a word on the command line that has no meaning; @hint, a sentence, says what may help.
+ * Returns @status.
  */
 int cmd_surplus(int status, const char *word, const char *hint);
 /*
- * After getopt_long(): the only word that no option took, the name of a file (@what it is). When
- * there is none, or more than one, that is told and the result is NULL.
+ * Returns the only word that no option took, the name of a file (@what it is), after getopt_long().
+ * NULL after a message when there is none, or more than one.
  */
 const char *cmd_one_file(int argc, char **argv, const char *what);
-/* After getopt_long(): the first word that no option took; NULL: none. */
+/* Returns the first word that no option took, after getopt_long(). NULL: none. */
 const char *cmd_first_word(void);
 /*
- * cmd_number - the number @text, decimal or 0x hexadecimal, that somebody typed as @what (an
- * option, or what it belongs to). 0, or -EINVAL after a message that names @what, @text and the
- * range.
+ * cmd_number - reads the number @text, decimal or 0x hexadecimal, which the user gave as @what (an
+ * option, or what it belongs to). Returns 0, or -EINVAL after a message that names @what, @text and
+ * the range.
  */
 int cmd_number(const char *what, const char *text, uint64_t min, uint64_t max, uint64_t *value);
-/* The same of a number of at least 0 that may have a decimal point. */
+/* Like cmd_number(), for a number of at least 0 that may have a decimal point. */
 int cmd_decimal(const char *what, const char *text, double *value);
-/* "I/N", one of N parts from 1 on. 0, or -EINVAL after a message that names @what and @text. */
+/*
+ * Reads "I/N", one of N parts from 1 on. Returns 0, or -EINVAL after a message that names @what and
+ * @text.
+ */
 int cmd_part(const char *what, const char *text, unsigned int *part, unsigned int *parts);
-/* --jobs: as many threads as there are processors when @text is NULL. 0, or -EINVAL as above. */
+/*
+ * Reads --jobs: with @text NULL, as many threads as there are processors. Returns 0, or -EINVAL
+ * after a message.
+ */
 int cmd_jobs(const char *text, unsigned int *jobs);
 
 /*
- * As perf has it: who may do everything does not read what others have laid out for that. 0, or
- * -EPERM after a message: @path is another user's, root reads, and does not @force it.
+ * Checks that root does not read another user's file, which could be a trap, unless it says @force;
+ * as perf does. Returns 0, or -EPERM after a message.
  */
 int cmd_check_owner(const char *path, bool force);
-/* What stands in for the end of main(): an error where a file was cut while it was read. */
+/* Ends main(). Returns the exit status: an error if a file was truncated while it was read. */
 int cmd_end(int status);
 
-/* NAME of the running subcommand; with "SUB", a subcommand of it: "NAME SUB". */
+/* The running subcommand: "NAME"; for a subcommand of one "NAME SUB". */
 extern const char *cmd_name;
 
 #endif

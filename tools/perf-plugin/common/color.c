@@ -22,7 +22,7 @@ int color_set(const char *text)
 	return 0;
 }
 
-/* https://no-color.org: set, and not empty */
+/* NO_COLOR counts if it is set and not empty: https://no-color.org */
 static bool wanted(void)
 {
 	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");

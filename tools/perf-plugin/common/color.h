@@ -13,14 +13,14 @@ enum color {
 #define COLOR_HELP \
 "      --color WHEN      auto (on terminals, unless NO_COLOR is set), always, never\n"
 
-/* "auto", "always" or "never". 0, or -EINVAL after a message. Not called: auto. */
+/* Takes "auto" (the default), "always" or "never". Returns 0, or -EINVAL after a message. */
 int color_set(const char *when);
-/* What holds for standard output now holds from now on, whatever becomes of it. */
+/* Keeps what auto means for standard output now, wherever that is redirected later. */
 void color_fix(void);
-/* The terminal's sequences; "" when there is to be no colour. */
+/* Return the terminal's sequences; "" without colour. */
 const char *color_begin(enum color color);
 const char *color_end(enum color color);
-/* As perf has it: what is 5 percent or more is hot, from 0.5 percent on it is warm. */
+/* Returns the colour as perf does: hot from 5 percent on, warm from 0.5 percent on. */
 enum color color_of_percent(double percent);
 
 #endif

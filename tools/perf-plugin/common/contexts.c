@@ -5,7 +5,7 @@
 #include <string.h>
 #include "common/contexts.h"
 
-/* One text mostly has one address. */
+/* Compares addresses first: equal texts mostly have one address. */
 static bool is_same(const char *a, const char *b)
 {
 	return a == b || !strcmp(a, b);
@@ -16,7 +16,10 @@ struct context *context_child(struct context *parent, const char *name, const ch
 {
 	struct context **link, *child;
 
-	/* The innermost takes the place of the last, and so has its own instructions. */
+	/*
+	 * takes a sibling at the largest depth, so that the innermost one has instructions of its
+	 * own
+	 */
 	if (parent->depth >= CONTEXT_MAX_DEPTH)
 		parent = parent->parent;
 	link = &parent->child;
@@ -27,7 +30,7 @@ struct context *context_child(struct context *parent, const char *name, const ch
 	if (child == parent->child && child)
 		return child;
 	if (child) {
-		/* moved to the front: the next look-up is likely the same */
+		/* moves it to the front, as the next look-up is likely the same */
 		*link = child->sibling;
 	} else {
 		child = calloc(1, sizeof(*child));
@@ -62,7 +65,10 @@ static const char *thread_name(struct contexts *contexts, const struct rvt_hart_
 	return contexts->last_name;
 }
 
-/* Frames of a goroutine may be of another thread, which it has run in before. */
+/*
+ * Returns the context that a frame remembers. A goroutine may remember one of another thread, which
+ * it ran in before: that does not count.
+ */
 static struct context *remembered(struct contexts *contexts, const struct rvt_hart_flow *hart,
 				  const struct rvt_frame *frame)
 {
@@ -73,8 +79,8 @@ static struct context *remembered(struct contexts *contexts, const struct rvt_ha
 }
 
 /*
- * Who made frame @n of the stack; the thread where that is not known. Frames that no call has made
- * remember it when they are first asked.
+ * Returns the context of the caller of frame @n of the stack; the thread if that is not known.
+ * Frames that no call has made remember it from the first time on.
  */
 static struct context *name_caller(struct contexts *contexts, const struct rvt_hart_flow *hart,
 				   struct rvt_callstack *stack, size_t n)
@@ -98,7 +104,10 @@ static struct context *name_caller(struct contexts *contexts, const struct rvt_h
 	return caller;
 }
 
-/* The outermost first, for stacks may be deep, and name_caller() asks for the next one. */
+/*
+ * Like name_caller(), but begins with the outermost frame, as stacks may be deep and name_caller()
+ * is recursive.
+ */
 static struct context *get_caller(struct contexts *contexts, const struct rvt_hart_flow *hart,
 				  struct rvt_callstack *stack, size_t n)
 {
@@ -114,7 +123,7 @@ static struct context *get_caller(struct contexts *contexts, const struct rvt_ha
 	return caller;
 }
 
-/* The function at @addr, called as frame @n of the stack tells. */
+/* Returns the context of the function at @addr, called by frame @n of the stack. */
 static struct context *get_context(struct contexts *contexts, const struct rvt_hart_flow *hart,
 				   struct rvt_callstack *stack, size_t n, uint64_t addr)
 {
@@ -140,7 +149,10 @@ int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straig
 	return 0;
 }
 
-/* A tail call, as from the PLT, is a jump to where a function begins. */
+/*
+ * Returns whether it is a call. A tail call, as from the PLT, is a jump to the beginning of a
+ * function.
+ */
 static bool is_call(struct contexts *contexts, const struct rvt_hart_flow *hart,
 		    const struct rvt_transfer *transfer)
 {
@@ -167,7 +179,7 @@ static int count_call(struct contexts *contexts, struct rvt_hart_flow *hart,
 	return 0;
 }
 
-/* A new frame remembers the function that it came from, with all its callers. */
+/* Lets a new frame remember the function that it came from, with all its callers. */
 int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		   struct rvt_callstack *stack, size_t ended)
 {
@@ -183,7 +195,7 @@ int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_trans
 	return count_call(ctx, hart, transfer, stack);
 }
 
-/* Without a name at least the file. */
+/* Returns the name, or at least the file. */
 const char *context_label(const struct context *context)
 {
 	return strcmp(context->name, CONTEXT_UNKNOWN) || !*context->dso ? context->name :

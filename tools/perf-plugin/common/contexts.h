@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* contexts.c: instructions by calling context, for whoever shows them as a tree. */
+/* common/contexts.c: instructions by calling context, for views that show them as a tree. */
 #ifndef PERF_RVTRACE_CONTEXTS_H
 #define PERF_RVTRACE_CONTEXTS_H
 
@@ -7,12 +7,12 @@
 #include "common/transfers.h"
 
 #define CONTEXT_MAX_DEPTH 500	/* deeper callers are left out, but not who runs */
-#define CONTEXT_UNKNOWN "[unknown]"	/* the name of a function that has none */
+#define CONTEXT_UNKNOWN "[unknown]"	/* name of a function without one */
 
-/* What else there may be of a context. */
+/* Further costs of a context. */
 struct context_cost {
-	uint64_t time, away;	/* ns that it ran, and in which nothing of its thread was seen */
-	uint64_t branches;	/* taken; jumps, calls and returns, too */
+	uint64_t time, away;	/* ns that it ran, and ns in which nothing of its thread was seen */
+	uint64_t branches;	/* taken branches, with jumps, calls and returns */
 };
 
 /* A function in one context: that of its parents, up to the thread, whose parent is the root. */
@@ -23,22 +23,22 @@ struct context {
 	bool kernel;
 	unsigned int depth;	/* the root's is 0 */
 	uint64_t self, total;	/* instructions; .total is set by context_add_up() */
-	uint64_t calls;		/* of it there; with contexts.count_calls */
+	uint64_t calls;		/* of the function in this context; with contexts.count_calls */
 	struct context_cost own, all;	/* .all is set by context_add_up() */
 };
 
 struct contexts {
 	struct places *places;
 	bool count_calls;
-	bool by_thread;		/* below the root are threads, not only their names: "sh 140" */
+	bool by_thread;		/* threads are below the root, as "sh 140", not only their names */
 	struct context root;
 	int32_t last_tid;	/* the last thread, with its name */
 	const char *last_comm, *last_name;
 };
 
 /*
- * For struct rvt_transfers_ops .line and .after, with a struct contexts as .ctx: counts
- * instructions in the context that they ran in. 0 or -ENOMEM.
+ * For struct rvt_transfers_ops .line and .after, with a struct contexts as .ctx: count instructions
+ * in the context that they ran in. Return 0 or -ENOMEM.
  */
 int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		  struct rvt_callstack *stack);
@@ -46,18 +46,18 @@ int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_trans
 		   struct rvt_callstack *stack, size_t ended);
 
 /*
- * The child of @parent with this name; @name and @dso must live on. Deep in a recursion it is
- * @parent itself. NULL: out of memory.
+ * Finds or makes the child of @parent with this name; @name and @dso must live on. At
+ * CONTEXT_MAX_DEPTH it is @parent or a sibling of it. NULL: out of memory.
  */
 struct context *context_child(struct context *parent, const char *name, const char *dso,
 			      bool kernel);
-/* What it is called for people. */
+/* Returns a name for people. */
 const char *context_label(const struct context *context);
-/* The one after @node below @root, parents first; NULL: that was the last. */
+/* Returns the context after @node below @root, parents first. NULL: that was the last one. */
 const struct context *context_next(const struct context *root, const struct context *node);
-/* Sums up all below @root and sorts children, the heaviest first. */
+/* Sums up all below @root and sorts children, the largest first. */
 void context_add_up(struct context *root);
-/* All below @root. */
+/* Frees all below @root. */
 void context_free(struct context *root);
 
 #endif

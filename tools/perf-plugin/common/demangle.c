@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * By the C++ run-time library, which is wherever there are C++ programs. It is loaded when the
- * first name needs it: everybody else can do without.
+ * Demangles by the C++ run-time library, which a machine with C++ programs has. It is loaded when
+ * the first name needs it, so that nothing else depends on it.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -10,10 +10,12 @@
 #include <string.h>
 #include "common/demangle.h"
 
-/* Of the C++ ABI (Itanium), section 3.4. */
+/* __cxa_demangle() of the C++ ABI (Itanium), section 3.4. */
 typedef char *demangle_fn(const char *name, char *buffer, size_t *len, int *status);
 
-/* Not there in a static program, whose dlopen() works only beside the C library of its build. */
+/*
+ * Absent in a static program, whose dlopen() only works with the C library that it was built with.
+ */
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak));
 
 static demangle_fn *load(void)

@@ -66,7 +66,7 @@ struct disasm {
 	char text[MAX_TEXT];
 };
 
-/* Loaded when it is needed: linked, it would double the time that any command takes to start. */
+/* Loaded when needed: linked, it would double the time that any command takes to start. */
 static struct {
 	void *library;
 	__typeof__(LLVMInitializeRISCVTargetInfo) *init_info;
@@ -99,7 +99,7 @@ static void load(void)
 	llvm.library = NULL;
 }
 
-/* Once for all threads: LLVM's list of targets has no lock. */
+/* Initialises LLVM once for all threads, as its list of targets has no lock. */
 bool disasm_available(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -118,7 +118,7 @@ static int open_library(struct disasm *disasm)
 {
 	if (!disasm_available())
 		return -1;
-	/* what LLVM 14 knows: it warns of others */
+	/* what LLVM 14 knows; it warns about others */
 	disasm->context = llvm.create("riscv64-unknown-linux-gnu", "generic-rv64",
 				      "+m,+a,+f,+d,+c,+v,+zfh,+zba,+zbb,+zbc,+zbs", NULL, 0, NULL,
 				      NULL);
@@ -130,7 +130,7 @@ static void close_library(struct disasm *disasm)
 	llvm.dispose(disasm->context);
 }
 
-/* It writes "\tMNEMONIC\tOPERANDS". */
+/* Disassembles by LLVM, which writes "\tMNEMONIC\tOPERANDS". */
 static bool by_library(struct disasm *disasm, const uint8_t *code, size_t len, uint64_t pc)
 {
 	char text[MAX_TEXT], *tab;
@@ -177,7 +177,7 @@ static bool by_library(struct disasm *disasm, const uint8_t *code, size_t len, u
 }
 #endif
 
-/* ---- what all have in common ---- */
+/* ---- common to all libraries ---- */
 
 struct disasm *disasm_create(void)
 {
@@ -198,7 +198,7 @@ void disasm_destroy(struct disasm *disasm)
 	free(disasm);
 }
 
-/* The last operand, which is a distance, becomes an address. */
+/* Replaces the last operand, a distance, by an address. */
 static void put_target(struct disasm *disasm, uint64_t target)
 {
 	char *operand = strrchr(disasm->text, ' ');

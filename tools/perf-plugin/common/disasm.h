@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Instructions as text, by capstone 5 or newer, or by LLVM, where the build found one of them. */
+/* Disassembles by capstone 5 or newer, or by LLVM, if the build found one of them. */
 #ifndef PERF_RVTRACE_DISASM_H
 #define PERF_RVTRACE_DISASM_H
 
@@ -9,17 +9,17 @@
 
 struct disasm;
 
-/* NULL: out of memory, or built without a disassembler: see disasm_available(). */
+/* Returns NULL if memory is out, or if built without a disassembler: see disasm_available(). */
 struct disasm *disasm_create(void);
 void disasm_destroy(struct disasm *disasm);
 bool disasm_available(void);
-/* What to do about it when disasm_available() says no: a sentence. */
+/* Returns a sentence about what to do when disasm_available() returns false. */
 const char *disasm_missing(void);
 /*
- * The instruction of @len bytes at @pc. A direct jump or branch has the address that it goes to
- * instead of the distance: *@target is that address, and the result is true. What the disassembler
- * does not know is ".insn" and its number, as assemblers take it. *@text is valid until the next
- * call.
+ * Disassembles the instruction of @len bytes at @pc. In a direct jump or branch the target's
+ * address replaces the distance; *@target is that address then, and the result is true. An
+ * instruction that the disassembler does not know becomes ".insn" with its number, as assemblers
+ * take it. *@text is valid until the next call.
  */
 bool disasm_text(struct disasm *disasm, const uint8_t *code, size_t len, uint64_t pc,
 		 const char **text, uint64_t *target);

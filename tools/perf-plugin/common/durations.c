@@ -7,7 +7,7 @@
 #include "common/durations.h"
 #include "common/text.h"
 
-#define NS_LIMIT 1e19	/* does not fit into 64 bits */
+#define NS_LIMIT 1e19	/* no longer fits into 64 bits */
 
 static const struct {
 	const char *name;

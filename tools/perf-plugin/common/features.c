@@ -3,7 +3,7 @@
 
 static const struct {
 	unsigned int bit;
-	const char *missing;	/* of text: what is written instead; NULL: nothing */
+	const char *missing;	/* what to write if a text is missing; NULL: nothing */
 } features[] = {
 	{ RVT_FEAT_TRACING_DATA, NULL },
 	{ RVT_FEAT_BUILD_ID, NULL },

@@ -6,9 +6,9 @@
 #include <rvtrace/perfdata.h>
 
 /*
- * Copies what @in says about the machine and the recording. Names that @in does not have are
- * written as "unknown": `perf data convert` ends by SIGSEGV where one is missing. Without @arch the
- * architecture is left out: hotspot refuses those that it does not know. 0 or -ENOMEM.
+ * Copies what @in says about the machine and the recording. Writes names that @in does not have as
+ * "unknown", as `perf data convert` crashes if one is missing. Leaves out the architecture without
+ * @arch, as hotspot rejects those that it does not know. Returns 0 or -ENOMEM.
  */
 int features_copy(const struct rvt_perfdata *in, struct rvt_perfdata_writer *out, bool arch);
 

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include "common/histogram.h"
 
-#define BITS 6	/* HISTOGRAM_BUCKETS is two to the power of this */
+#define BITS 6	/* HISTOGRAM_BUCKETS is 2 to the power of this */
 
-/* Row 0 has values below 64, row n those below 64 << n. */
+/* Returns the row of a value. Row 0 has values below 64, row n those below 64 << n. */
 static unsigned int row_of(uint64_t value)
 {
 	return value < HISTOGRAM_BUCKETS ? 0 : 64 - BITS - __builtin_clzll(value);
 }
 
-/* The least value of a bucket. */
+/* Returns the least value of a bucket. */
 static uint64_t bucket_from(unsigned int row, unsigned int bucket)
 {
 	return row ? (uint64_t)(HISTOGRAM_BUCKETS + bucket) << (row - 1) : bucket;

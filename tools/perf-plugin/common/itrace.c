@@ -14,7 +14,7 @@
 #define MAX_ENTRIES 1024
 #define ALL_LETTERS "ibIe"
 
-/* Letters of perf for what RISC-V traces do not have, and what there is instead. */
+/* Letters of perf for what RISC-V traces do not have, and the reason or what to use instead. */
 static const struct {
 	char letter;
 	const char *why;
@@ -40,7 +40,7 @@ static int take_number(const char **text, uint64_t *value)
 		cmd_error(-EINVAL, "--itrace: the number in '%s' has more than 64 bits", from) : 0;
 }
 
-/* A number and a unit; without either the default. */
+/* Parses a number and a unit; without a number it is the default. */
 static int parse_period(const char **text, struct itrace *itrace)
 {
 	static const struct {
@@ -84,7 +84,9 @@ static int parse_count(const char **text, unsigned int usual, unsigned int *coun
 	return 0;
 }
 
-/* What follows e: -o, -l leave out overflows and lost data, +o, +l have them (as is usual). */
+/*
+ * Parses what follows e: -o, -l leave out overflows and lost data; +o, +l keep them (the default).
+ */
 static int parse_error_flags(const char **text, struct itrace *itrace)
 {
 	while (**text == '-' || **text == '+') {
@@ -173,7 +175,7 @@ int itrace_resolve(struct itrace *itrace, const struct rvt_session *session)
 	return 0;
 }
 
-/* The address of instruction number @n of the straight line that begins at @pc. */
+/* Returns the address of instruction number @n of the straight line that begins at @pc. */
 static uint64_t walk(struct rvt_space *space, uint64_t pc, uint64_t n)
 {
 	const uint8_t *code;
@@ -190,12 +192,15 @@ struct sampling {
 	const struct rvt_straight_line *line;
 	uint64_t pc;		/* of instruction number .at of the line */
 	uint64_t at;
-	uint64_t done;		/* instructions of the line that samples have */
+	uint64_t done;		/* instructions of the line that are in samples */
 	int (*sample)(void *ctx, uint64_t ip, uint64_t period);
 	void *ctx;
 };
 
-/* Instruction number @n of the line is the sample, with all before it since the last one. */
+/*
+ * Makes a sample of instruction number @n of the line. It stands for all instructions since the
+ * last sample.
+ */
 static int put_sample(struct sampling *s, uint64_t n, uint64_t time)
 {
 	uint64_t period = s->clock->insns + n + 1 - s->done, ended = s->hart->time;
@@ -211,7 +216,7 @@ static int put_sample(struct sampling *s, uint64_t n, uint64_t time)
 	return err;
 }
 
-/* How much later than its period ends the next sample lies (Knuth's MMIX generator). */
+/* Chooses how long after the end of its period the next sample is (Knuth's MMIX generator). */
 static uint64_t choose_late(struct sampling *s)
 {
 	uint64_t most = s->itrace->tick_ns < s->itrace->period ? s->itrace->tick_ns :
@@ -221,7 +226,7 @@ static uint64_t choose_late(struct sampling *s)
 	return most ? (s->clock->random >> 33) % most : 0;
 }
 
-/* Every so often, by the time that went by while code ran. */
+/* Takes samples by the time that passed while code ran. */
 static int sample_by_time(struct sampling *s)
 {
 	uint64_t insns = s->line->insns, began = s->line->began, period = s->itrace->period;
@@ -236,7 +241,7 @@ static int sample_by_time(struct sampling *s)
 			n = insns - 1;
 		if (n >= s->done)
 			err = put_sample(s, n, began + due);
-		/* one is enough for an instruction that takes several periods */
+		/* one sample is enough for an instruction that takes several periods */
 		end = (__uint128_t)ns * (n + 1) / insns;
 		late = choose_late(s);
 		due += period + late - s->clock->late;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* --itrace: perf's letters for what to make from a trace. */
+/* --itrace: perf's letters that choose what to make from a trace. */
 #ifndef PERF_RVTRACE_ITRACE_H
 #define PERF_RVTRACE_ITRACE_H
 
@@ -15,8 +15,8 @@ struct itrace {
 	bool ignore_time;	/* Z: one buffer after another */
 	enum itrace_unit unit;
 	uint64_t period;	/* of instructions, in .unit */
-	uint64_t tick_ns;	/* of the trace's time; 0: not known */
-	uint64_t skip;		/* s: so many events are left out first */
+	uint64_t tick_ns;	/* one tick of the trace's time; 0: not known */
+	uint64_t skip;		/* s: leave out this many events first */
 	unsigned int callchain;	/* g: frames; 0: none */
 	unsigned int last_branches; /* l: entries; 0: none */
 	unsigned int add_callchain, add_last_branches;	/* G, L: to samples of other events */
@@ -28,38 +28,38 @@ struct itrace {
 "                        chain, l[N] last branches, G[N] L[N] these for samples of others, sN\n" \
 "                        skip N, Z ignore time stamps (T and q change nothing)\n"
 
-#define ITRACE_SCRIPT "ce"	/* what --itrace without letters is to perf script */
+#define ITRACE_SCRIPT "ce"	/* perf script takes --itrace without letters as this */
 
-/* Where sampling stands between two samples. */
+/* State of sampling between two samples. */
 struct itrace_clock {
 	uint64_t insns;		/* since the last sample */
-	uint64_t ns;		/* that code ran since the last period was over */
+	uint64_t ns;		/* ns that code ran since the end of the last period */
 	uint64_t random;
 	uint64_t late;		/* ns from the end of a period to its sample */
 };
 
 /*
- * itrace_sample - @line ran, as struct rvt_transfers_ops.line has it: calls @sample for each sample
- * due in it, with the address of the instruction, the instructions since the last one, and its time
- * in @hart->time. A sample by time lies where the period is over, or at random up to a tick later:
- * stamps count ticks, so that all periods would end where a stamp is. Time in which nothing of what
- * is looked at ran does not count. Returns 0 or what @sample returned.
+ * itrace_sample - calls @sample for each sample that is due in @line, which ran as struct
+ * rvt_transfers_ops.line says: with the address of the instruction, the number of instructions
+ * since the last sample, and its time in @hart->time. A sample by time is taken at the end of its
+ * period, or at random up to a tick later: stamps count ticks, so that all periods would end at a
+ * stamp. Only time in which code ran counts. Returns 0 or what @sample returned.
  */
 int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
 		  struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		  int (*sample)(void *ctx, uint64_t ip, uint64_t period), void *ctx);
-/* Whether b, c, r or I ask for this transfer. */
+/* Returns whether b, c, r or I ask for this transfer. */
 bool itrace_wants(const struct itrace *itrace, const struct rvt_transfer *transfer);
-/* Whether e asks for this LOST event. */
+/* Returns whether e asks for this LOST event. */
 bool itrace_wants_error(const struct itrace *itrace, const struct rvt_event *event);
 /*
- * itrace_parse - @text NULL: @usual, which is such letters, too; "" is all that perf makes by
- * itself. 0, or -EINVAL after a message.
+ * itrace_parse - parses @text. NULL: @usual, which has such letters, too; "": what perf makes by
+ * default. Returns 0, or -EINVAL after a message.
  */
 int itrace_parse(const char *text, const char *usual, struct itrace *itrace);
 /*
- * A period in ticks of the trace's time becomes one in ns, and .tick_ns is set. 0, or -EINVAL after
- * a message.
+ * Changes a period in ticks of the trace's time to ns, and sets .tick_ns. Returns 0, or -EINVAL
+ * after a message.
  */
 int itrace_resolve(struct itrace *itrace, const struct rvt_session *session);
 

@@ -49,7 +49,7 @@ void lost_code_destroy(struct lost_code *lost)
 	free(lost);
 }
 
-/* Anonymous memory and memfd, as perf names them: others are files. */
+/* Returns whether a mapping is anonymous memory or memfd, by perf's names; others are files. */
 static bool is_in_no_file(const char *mapping)
 {
 	return mapping[0] != '/' || mapping[1] == '/' || !strncmp(mapping, "/memfd:", 7) ||

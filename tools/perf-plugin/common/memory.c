@@ -12,7 +12,7 @@
 #include "common/memory.h"
 #include "common/text.h"
 
-/* Memory is filled with some gigabytes a second: a look at it comes for each 50 MB. */
+/* A process fills some gigabytes of memory a second, so it is measured once in 50 MB. */
 #define INTERVAL_NS 10000000
 
 static uint64_t limit;
@@ -60,7 +60,7 @@ int memory_error(void)
 			 limit >> 20);
 }
 
-/* Bytes of this process that no file has. */
+/* Returns how many bytes of memory this process has that are in no file. */
 static uint64_t used(int statm)
 {
 	uint64_t pages[3] = { 0 };
@@ -69,7 +69,7 @@ static uint64_t used(int statm)
 	ssize_t n = pread(statm, text, sizeof(text) - 1, 0);
 
 	text[n > 0 ? n : 0] = 0;
-	/* size, resident, and what of that is shared or of files */
+	/* size; resident; of these, shared or from files */
 	for (int i = 0; i < 3 && !read_number(&at, &pages[i]); i++)
 		at += *at == ' ';
 	return pages[1] > pages[2] ? (pages[1] - pages[2]) * sysconf(_SC_PAGESIZE) : 0;
@@ -101,7 +101,7 @@ void memory_watch(uint64_t bytes)
 	pthread_t thread;
 
 	limit = bytes;
-	/* signals are the main thread's */
+	/* leaves signals to the main thread */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	if (!pthread_create(&thread, NULL, watch, NULL))

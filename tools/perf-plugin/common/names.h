@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Names that are kept once each: two are equal when their addresses are. */
+/* Keeps each name once: two names are equal when their addresses are. */
 #ifndef PERF_RVTRACE_NAMES_H
 #define PERF_RVTRACE_NAMES_H
 
 /*
- * The copy of @name in @names, a tsearch tree (NULL at first) to be ended with tdestroy(names,
- * free). NULL: out of memory.
+ * Returns the copy of @name in @names, a tsearch tree (NULL at first) to be freed by
+ * tdestroy(names, free). NULL: out of memory.
  */
 const char *names_keep(void **names, const char *name);
 

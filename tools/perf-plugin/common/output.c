@@ -23,7 +23,10 @@ static bool reader_has_gone(void)
 	return poll(&out, 1, 0) > 0 && out.revents & (POLLERR | POLLHUP);
 }
 
-/* The pipe may be another than standard output: then it is for whoever writes to it to notice. */
+/*
+ * Ends the process if standard output is the broken pipe. If it is another one, its writer gets an
+ * error.
+ */
 static void on_broken_pipe(int signal)
 {
 	(void)signal;
@@ -63,7 +66,7 @@ static void close_stdout(void)
 
 void output_begin(bool prints)
 {
-	/* a handler, unlike SIG_IGN, is not handed on to programs that the command runs */
+	/* a handler, because children that the command runs inherit SIG_IGN */
 	const struct sigaction action = { .sa_handler = prints ? on_broken_pipe : on_ignored_pipe,
 					  .sa_flags = SA_RESTART };
 	struct sigaction before;
@@ -75,7 +78,7 @@ void output_begin(bool prints)
 
 /* ---- files ---- */
 
-/* Names of what is open already. -1: @path is another. */
+/* Returns the descriptor that @path names (like /dev/fd/1). -1: @path is no such name. */
 static int descriptor(const char *path)
 {
 	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -187,7 +190,9 @@ int output_close(struct output_file *file, FILE *out, int err)
 {
 	bool failed = ferror(out), empty = ftello(out) <= 0;
 
-	/* Nobody has kept why: one byte more, of what is discarded, fails for the same reason. */
+	/*
+	 * errno of the failure is gone: one more byte, to be discarded, fails for the same reason
+	 */
 	if (failed)
 		fputc('\n', out);
 	errno = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the command writes: standard output, and files as perf makes them. */
+/* Output of the command: standard output, and files with the rules of perf. */
 #ifndef PERF_RVTRACE_OUTPUT_H
 #define PERF_RVTRACE_OUTPUT_H
 
@@ -7,35 +7,37 @@
 #include <stdio.h>
 
 /*
- * From now on a write to standard output that fails is an error at exit, with status 1. @prints:
- * the command's result goes there, so when its reader has gone (`| head`) the process ends at once
- * and quietly, with 141, which is what a shell reports for SIGPIPE. Without @prints it goes on.
+ * Makes failed writes to standard output an error at exit, with status 1. @prints: the command's
+ * result goes there, so when its reader has ended (`
+ *
+ * head`) the process ends at once without a message, with 141, which a shell reports for SIGPIPE.
+ * Without @prints it continues.
  */
 void output_begin(bool prints);
-/* Writes out what waits for standard output; the error at exit then says why that failed. */
+/* Writes the buffer of standard output; if that fails, the error at exit says why. */
 void output_flush(void);
 
 /*
- * A file that is being written. Names are as perf gives them: a file that has the name already is
- * kept as NAME.old, links are never followed, the new one is for its owner only. Devices and pipes
- * are written to as they are, /dev/stdout and /dev/fd/N included.
+ * A file that is being written. As in perf, an existing file of that name is kept as NAME.old,
+ * links are not followed, and the new file is for its owner only. Devices and pipes are written to
+ * directly, also /dev/stdout and /dev/fd/N.
  */
 struct output_file {
 	const char *path;	/* the caller's; must live on */
 	int fd;
-	bool created;		/* it is a new file */
-	bool renamed;		/* there was one before */
+	bool created;		/* is a new file */
+	bool renamed;		/* NAME.old was made */
 };
 
-/* Makes or opens @path. 0, or -errno after a message. */
+/* Makes or opens @path. Returns 0, or -errno after a message. */
 int output_create(struct output_file *file, const char *path);
-/* The file is of no use: it goes, and the one before gets its name back. .fd is the caller's. */
+/* Removes the file, and gives the old one its name back. The caller closes .fd. */
 void output_discard(const struct output_file *file);
 
 /*
- * output_open - @path for text. NULL after a message. output_close() ends it: it returns @err, or
- * -errno after a message if any write has failed. A file that is not whole for that reason is
- * discarded, and an empty one if there is an error.
+ * output_open - opens @path for text. NULL after a message. output_close() ends it, and returns
+ * @err, or -errno after a message if any write has failed. It discards a file that is incomplete
+ * for that reason, or empty if there is an error.
  */
 FILE *output_open(struct output_file *file, const char *path);
 int output_close(struct output_file *file, FILE *out, int err);

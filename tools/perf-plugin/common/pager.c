@@ -16,7 +16,7 @@ static void wait_for_pager(void)
 	int null = open("/dev/null", O_WRONLY | O_CLOEXEC);
 
 	fflush(stdout);
-	/* its input ends here */
+	/* ends the pager's input */
 	dup2(null, STDOUT_FILENO);
 	while (waitpid(pager, NULL, 0) < 0 && errno == EINTR)
 		continue;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Long output on terminals goes through a pager, as perf's does. */
+/* Pages long output on terminals, as perf does. */
 #ifndef PERF_RVTRACE_PAGER_H
 #define PERF_RVTRACE_PAGER_H
 
 #include <stdbool.h>
 
 /*
- * pager_begin - from now on standard output, if it is a terminal, is read by what PERF_PAGER or
- * PAGER names, or by less; "" or "cat": by none. Colours stay. The process waits for the pager at
- * its end.
+ * pager_begin - if standard output is a terminal, pipes it into the program that PERF_PAGER or
+ * PAGER names, or into less; with "" or "cat" into none. Colours stay. The process waits for the
+ * pager at its end.
  */
 void pager_begin(void);
-/* It has begun: the terminal is its own. */
+/* Returns whether a pager runs, which owns the terminal. */
 bool pager_runs(void);
 
 #endif

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Printing on several threads: each prints slices of the trace into files of their own, which are
+ * Prints on several threads. Each prints slices of the trace into files of their own, which are
  * copied to the output one after another. Where cpus take turns, a slice's text has marks where
- * time goes on, and the texts are merged by them, as one thread would have printed.
+ * time goes on, and the texts are merged by these, as one thread would have printed them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,59 +16,59 @@
 #define FILE_BUFFER (1u << 20)
 #define COPY_BUFFER (1u << 16)
 
-/* From @offset of the text on the buffer is at @time. */
+/* The buffer is at @time from this offset of the text on. */
 struct mark {
 	uint64_t time;
 	off_t offset;
 };
 
-/* What one slice prints. */
+/* The text of one slice. */
 struct page {
 	struct page *next;
 	struct printer *printer;	/* of the thread that decodes it */
 	FILE *out, *errors;
 	char *errors_text;
 	size_t errors_size;
-	int fd;				/* when it is complete; -1: there is no text */
+	int fd;				/* once complete; -1: there is no text */
 	off_t size, copied;
 	struct mark *marks;
-	size_t n_marks, passed;	/* .passed: marks that are behind .copied */
-	size_t n_own;			/* of the marks, up to the end of the slice */
+	size_t n_marks, passed;	/* .passed: marks before .copied */
+	size_t n_own;			/* marks up to the end of the slice */
 	bool failed;
 };
 
-/* What one thread needs to print; it prints one slice after another. */
+/* The printer of one thread, which prints one slice after another. */
 struct printer {
 	struct printer *next;
-	void *own;		/* by ops->open */
+	void *own;		/* what ops->open returned */
 	struct rvt_session_sink sink;
 	char *buffer;		/* of its page's file */
 };
 
-/* The pages of a buffer that wait to be copied. */
+/* The pages of a buffer that are to be copied. */
 struct queue {
 	struct page *first, **last;
-	size_t left;	/* pages, those to come included */
-	uint64_t time;	/* of what comes next */
+	size_t left;	/* pages to copy, with those that are not there yet */
+	uint64_t time;	/* of what comes next in it */
 };
 
 /*
- * Output or error lines. When all is told again, by one thread, what was written is left out: so
- * many bytes; with sources so many lines of each.
+ * Output or error lines. When one thread tells all again, it leaves out what was written: so many
+ * bytes; or with sources, so many lines of each.
  */
 struct stream {
 	const struct pages_ops *ops;
 	FILE *out, *again;
 	uint64_t written, to_drop;	/* of all sources together */
-	uint64_t *sources;	/* lines that were written, then those to drop */
-	char *line;		/* begun, and not complete yet */
+	uint64_t *sources;	/* lines written, and then lines to drop */
+	char *line;		/* an incomplete line */
 	size_t len, room;
 };
 
 struct printing {
 	const struct pages_ops *ops;
 	struct printer *printers;
-	struct page *pages;	/* that are not in a queue yet */
+	struct page *pages;	/* not in a queue yet */
 	struct queue *queues;
 	unsigned int n_queues;
 	size_t n_waiting;	/* pages in queues */
@@ -146,7 +146,7 @@ static void *begin_page(void *ctx, void *printer, unsigned int buffer)
 		return NULL;
 	}
 	setvbuf(page->out, page->printer->buffer, _IOFBF, FILE_BUFFER);
-	rewind(page->out);	/* from now on ftello() need not ask the system */
+	rewind(page->out);	/* so that ftello() need not ask the system any more */
 	printing->ops->begin(page->printer->own, page->out, page->errors);
 	page->next = printing->pages;
 	printing->pages = page;
@@ -166,7 +166,7 @@ static void mark_page(void *ctx, uint64_t time, bool left)
 		page->n_own = page->n_marks;
 }
 
-/* Only the file is kept, not its buffer. */
+/* Ends a page. Keeps only its file, not the buffer. */
 static int end_page(void *ctx, void *slice)
 {
 	const struct printing *printing = ctx;
@@ -195,7 +195,7 @@ static int end_page(void *ctx, void *slice)
 
 /* ---- sources ---- */
 
-/* Calls @take with each line that is complete, in one piece. Returns 0 or what that returned. */
+/* Calls @take with each complete line, in one piece. Returns 0 or what @take returned. */
 static int each_line(struct stream *stream, const char *bytes, size_t size,
 		     int (*take)(struct stream *stream, const char *line, size_t len))
 {
@@ -257,7 +257,7 @@ static int pass_line(struct stream *stream, const char *line, size_t len)
 
 /* ---- copying ---- */
 
-/* Leaves out what was written before all was told again. Without sources then. */
+/* Writes what was not written before all was told again. Only used without sources in that case. */
 static int write_once(struct stream *stream, const char *bytes, size_t size)
 {
 	size_t drop = size < stream->to_drop ? size : stream->to_drop, left = size - drop;
@@ -288,18 +288,21 @@ static int copy(struct printing *printing, struct page *page, off_t end)
 
 static int copy_errors(struct printing *printing, const struct page *page)
 {
-	/* who cannot be told cannot be told that either */
+	/* if errors cannot be written, this cannot be reported either */
 	write_once(&printing->errors, page->errors_text, page->errors_size);
 	return 0;
 }
 
-/* Of several buffers that got as far the first comes first, as session.c has it. */
+/*
+ * Returns whether @queue comes before @other. Of buffers with the same time the first comes first,
+ * as in session.c.
+ */
 static bool is_behind(const struct queue *queue, const struct queue *other)
 {
 	return queue->time < other->time || (queue->time == other->time && queue < other);
 }
 
-/* The buffer whose turn it is; not @but. NULL: all others are copied. */
+/* Returns the buffer whose turn it is, but not @but. NULL: all others are copied. */
 static struct queue *next_queue(const struct printing *printing, const struct queue *but)
 {
 	struct queue *next = NULL;
@@ -313,7 +316,7 @@ static struct queue *next_queue(const struct printing *printing, const struct qu
 	return next;
 }
 
-/* The page at hand, until the buffer is ahead of the others or has ended. */
+/* Copies the buffer's first page, up to its end or until the buffer is ahead of the others. */
 static int copy_page(struct printing *printing, struct queue *queue)
 {
 	const struct queue *other = next_queue(printing, queue);
@@ -395,7 +398,7 @@ static void free_pages(struct page *page)
 	}
 }
 
-/* @valid: what was printed so far counts. */
+/* Discards pages, queues and printers. @valid: what was printed so far counts. */
 static void forget(struct printing *printing, bool valid)
 {
 	free_pages(printing->pages);
@@ -425,7 +428,7 @@ static ssize_t print_again(void *ctx, const char *bytes, size_t size)
 	return fwrite(bytes + drop, 1, left, stream->out) == left ? (ssize_t)size : 0;
 }
 
-/* One thread prints all again: what was copied is left out. */
+/* Has one thread print all again, but for what was copied. */
 static void start_again(void *ctx)
 {
 	struct printing *printing = ctx;
@@ -470,7 +473,7 @@ static void page_hart_end(void *ctx, struct rvt_hart_flow *hart)
 
 /* ---- all of it ---- */
 
-/* Pages are files, and there are some for each thread. */
+/* Raises the limit of open files: pages are files, and there are some for each thread. */
 static void allow_files(void)
 {
 	struct rlimit limit;
@@ -538,7 +541,7 @@ int pages_run(const struct pages_ops *ops, FILE *out)
 	allow_files();
 	if (only.printer)
 		err = run(&printing, &only);
-	/* what the printer of all saw of it */
+	/* as the printer of all noticed */
 	if (err == -EIO && ferror(out))
 		err = -EPIPE;
 	err = close_stream(&printing.text, err);

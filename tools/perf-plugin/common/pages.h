@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Text that several threads print, each a slice of the trace at a time, in the order in which one
+ * Prints text on several threads, each a slice of the trace at a time, in the order in which one
  * thread would have printed it.
  */
 #ifndef PERF_RVTRACE_PAGES_H
@@ -13,29 +13,30 @@
 
 struct pages_ops {
 	void *ctx;
-	bool overlap;		/* see struct rvt_session_slices */
-	bool errors;		/* slices have lines for standard error, too */
+	bool overlap;		/* as in struct rvt_session_slices */
+	bool errors;		/* slices also have lines for standard error */
 	/*
-	 * Where the order of lines holds for each of several sources only: of which @line is, its
-	 * newline included, less than .n_sources. @error: of those for standard error. NULL: it
-	 * holds for all.
+	 * For output that only needs the order of lines within each of several sources: returns the
+	 * source, less than .n_sources, of @line, which includes its newline. @error: a line for
+	 * standard error. NULL: all lines are in one order.
 	 */
 	unsigned int n_sources;
 	unsigned int (*source)(void *ctx, bool error, const char *line, size_t len);
 	/*
-	 * A printer, which one thread uses for one slice after another; fills its call-backs in
-	 * @sink. NULL: out of memory.
+	 * Makes a printer, which one thread uses for one slice after another, and fills its
+	 * call-backs in @sink. NULL: out of memory.
 	 */
 	void *(*open)(void *ctx, struct rvt_session_sink *sink);
-	/* @valid: what it printed is in the output, all or some of it. */
+	/* Ends a printer. @valid: the output has all or some of what it printed. */
 	void (*close)(void *printer, bool valid);
-	/* What comes goes to @out; lines for standard error to @errors, NULL unless .errors. */
-	void (*begin)(void *printer, FILE *out, FILE *errors);
-	/* Nothing more comes: passes on what it has buffered. 0 or -errno. May be NULL. */
-	int (*end)(void *printer);
 	/*
-	 * All is printed again by one thread: what call-backs counted so far is void. May be NULL.
+	 * Begins a slice, which prints to @out; lines for standard error to @errors, NULL unless
+	 * .errors.
 	 */
+	void (*begin)(void *printer, FILE *out, FILE *errors);
+	/* Ends a slice: writes what is buffered. Returns 0 or -errno. May be NULL. */
+	int (*end)(void *printer);
+	/* One thread prints all again: discard what call-backs have counted. May be NULL. */
 	void (*again)(void *ctx);
 	/* Calls rvt_session_run_slices() and returns what that returns. */
 	int (*run)(void *ctx, const struct rvt_session_sink *sink,

@@ -4,7 +4,7 @@
 #define PERF_RVTRACE_PERF_OPTIONS_H
 
 /*
- * What to do instead of the option in @word (like "--tui" or "-D") of @command; NULL: it is
+ * Returns what to do instead of the option in @word (like "--tui" or "-D") of @command. NULL: it is
  * unknown.
  */
 const char *perf_option_hint(const char *command, const char *word);

@@ -17,12 +17,12 @@
 #define SMALLEST_INSN 2
 #define UNKNOWN "[unknown]"
 #define KERNEL "[kernel.kallsyms]"
-/* Where Linux for RV64 is linked to: its symbol _start (KERNEL_LINK_ADDR). */
+/* The address to which Linux for RV64 is linked: its symbol _start (KERNEL_LINK_ADDR). */
 #define KERNEL_LINKED UINT64_C(0xffffffff80000000)
 
 /*
- * Several threads may have places of one session, whose symbols are read when they are first asked
- * for.
+ * Several threads may have places of one session, which reads its symbols when they are first
+ * needed.
  */
 static pthread_mutex_t symbols_lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -36,7 +36,7 @@ struct places {
 	struct rvt_session *session;
 	void *names;	/* tsearch tree of strings */
 	const char *last_kept;	/* one of them, or NULL */
-	uint64_t kernel_moved;	/* so much higher it runs than it is linked to, if .knows_kernel */
+	uint64_t kernel_moved;	/* how much higher it runs than linked to; with .knows_kernel */
 	bool knows_kernel;
 	struct slot slots[SLOTS];
 };
@@ -84,19 +84,22 @@ const char *places_comm(struct places *places, const struct rvt_hart_flow *hart)
 	return places_keep(places, hart->task ? hart->task->comm : UNKNOWN);
 }
 
-/* A name that lives as long as the session needs a copy only if it is not visible as it is. */
+/* Returns @name, which lives as long as the session, or a visible copy if necessary. */
 static const char *visible_name(struct places *places, const char *name)
 {
 	return text_is_visible(name) ? name : keep_visible(places, name);
 }
 
-/* Of "[MODULE]FUNCTION" (see rvt_symbols_find()) it is what is in brackets. */
+/*
+ * Returns the name of the file; for "[MODULE]FUNCTION" (see rvt_symbols_find()) the part in
+ * brackets.
+ */
 static const char *dso_name(struct places *places, const char *path)
 {
 	const char *end = path[0] == '[' ? strchr(path, ']') : NULL;
 	char module[96];
 
-	/* each mapping has a copy of its own of such a name; files are told apart by its address */
+	/* each mapping has its own copy of such a name, but users compare names by address */
 	if (end && !end[1])
 		return places_keep(places, path);
 	if (!end || (size_t)(end + 1 - path) >= sizeof(module))
@@ -105,7 +108,7 @@ static const char *dso_name(struct places *places, const char *path)
 	return places_keep(places, module);
 }
 
-/* As it is in the source. */
+/* Returns the name as in the source. */
 static const char *written_name(struct places *places, const char *name)
 {
 	char *written = demangle(name);
@@ -115,7 +118,10 @@ static const char *written_name(struct places *places, const char *name)
 	return kept;
 }
 
-/* Of kernels that are the same build each may have another place (KASLR). */
+/*
+ * Returns by how much KASLR moved the kernel, so that addresses of kernels of one build are the
+ * same.
+ */
 static uint64_t kernel_moved(struct places *places)
 {
 	uint64_t start, offset, size;
@@ -129,7 +135,7 @@ static uint64_t kernel_moved(struct places *places)
 	return places->kernel_moved;
 }
 
-/* @location.path NULL: nothing is mapped there. */
+/* Finds all about @addr. @location.path NULL: nothing is mapped there. */
 static void name_place(struct places *places, struct rvt_location location, uint64_t addr,
 		       struct place *place)
 {
@@ -137,7 +143,7 @@ static void name_place(struct places *places, struct rvt_location location, uint
 
 	*place = (struct place){ .start = addr, .end = addr, .dso = UNKNOWN, .vaddr = addr };
 	if (!location.path) {
-		/* the kernel's code may be missing while its symbols are there */
+		/* the kernel's symbols may be there without its code */
 		if ((int64_t)addr >= 0)
 			return;
 		location.path = KERNEL;
@@ -150,7 +156,7 @@ static void name_place(struct places *places, struct rvt_location location, uint
 		place->path = location.path;
 	if (!rvt_symbols_find(rvt_session_symbols(places->session), &location, addr, &symbol))
 		return;
-	/* a mapping's name goes with it */
+	/* a mapping's name is freed with the mapping */
 	place->symbol = written_name(places, symbol.name);
 	place->linkage = location.path[0] == '[' ? places_keep(places, symbol.name) :
 		visible_name(places, symbol.name);

@@ -10,7 +10,7 @@
 #include "common/pmu.h"
 #include "common/text.h"
 
-/* "config1:0-3,7" */
+/* Parses "config1:0-3,7". */
 static int parse_format(const char *text, struct pmu_term *term)
 {
 	const char *colon = strchr(text, ':');
@@ -83,7 +83,10 @@ static __u64 *config_word(const struct pmu_term *term, struct perf_event_attr *a
 	}
 }
 
-/* -ERANGE: @value does not fit; -EOPNOTSUPP: the system that this was built on has no config3. */
+/*
+ * Sets a term. Returns 0; -ERANGE: @value does not fit; -EOPNOTSUPP: the system on which this was
+ * built has no config3.
+ */
 static int set_term(const struct pmu_term *term, uint64_t value, struct perf_event_attr *attr)
 {
 	int width = __builtin_popcountll(term->bits);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A PMU as sysfs describes it, and event strings in perf's syntax. */
+/* A PMU as sysfs describes it; parses event strings in perf's syntax. */
 #ifndef PERF_RVTRACE_PMU_H
 #define PERF_RVTRACE_PMU_H
 
@@ -22,27 +22,27 @@ struct pmu {
 	struct pmu_term terms[PMU_MAX_TERMS];
 };
 
-/* Reads @sysfs/bus/event_source/devices/@name. Returns 0; -ENOENT: no such PMU; -EINVAL. */
+/* Reads @sysfs/bus/event_source/devices/@name. Returns 0; -ENOENT: no such PMU; or -EINVAL. */
 int pmu_read(struct pmu *pmu, const char *sysfs, const char *name);
-/* What the term @name is in @attr; 0 where the PMU has no such term. */
+/* Returns the value of the term @name in @attr; 0 if the PMU has no such term. */
 uint64_t pmu_value(const struct pmu *pmu, const char *name, const struct perf_event_attr *attr);
-/* Makes it 1; nothing where the PMU has no such term. */
+/* Sets the term to 1, if the PMU has it. */
 void pmu_switch_on(const struct pmu *pmu, const char *name, struct perf_event_attr *attr);
 
 /*
- * pmu_parse_event - "NAME/term=value,term/modifiers" into @attr: config words and exclude bits.
- * @modified: modifiers were given. On -EINVAL *error is a malloc'd sentence.
+ * pmu_parse_event - parses "NAME/term=value,term/modifiers" into @attr: config words and exclude
+ * bits. *@modified: there were modifiers. On -EINVAL *@error is a malloc'd sentence.
  */
 int pmu_parse_event(const struct pmu *pmu, const char *name, const char *event,
 		    struct perf_event_attr *attr, bool *modified, char **error);
 
 /*
- * The letters behind an event: u, k and h choose privilege modes (*@modified: one of them is
- * there), G and H guests and host. Errors as above.
+ * Parses the letters behind an event: u, k and h choose privilege modes (*@modified: there is one
+ * of these), G and H guests and host. Errors as in pmu_parse_event().
  */
 int pmu_parse_modifiers(const char *text, struct perf_event_attr *attr, bool *modified,
 			char **error);
-/* Makes such a sentence. Returns -EINVAL. */
+/* Makes such a sentence, and returns -EINVAL. */
 int pmu_invalid(char **error, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

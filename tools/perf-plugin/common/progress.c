@@ -73,11 +73,11 @@ static int look(void *ctx)
 	return interrupted || memory_exceeded() ? -EINTR : 0;
 }
 
-/* @prints: of standard output. */
+/* Begins to show progress. @prints: the caller prints to standard output. */
 static void begin(struct progress *progress, struct rvt_session *session, bool prints)
 {
 	struct itimerval timer = { { 0, INTERVAL_US }, { 0, INTERVAL_US } };
-	/* the second Ctrl-C is the default: it kills */
+	/* only the first Ctrl-C: a second one kills */
 	struct sigaction stop = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_RESETHAND };
 	struct sigaction tick = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
 
@@ -97,7 +97,7 @@ static void end(void)
 	progress_hide();
 }
 
-/* begin(), and @sink as it is while progress is shown. */
+/* Returns @sink as it is needed to show progress, and begins that. */
 static struct rvt_session_sink begin_sink(struct progress *progress, struct rvt_session *session,
 					  const struct rvt_session_sink *sink, bool prints)
 {

@@ -7,9 +7,9 @@
 
 #define SLOTS 16384
 
-/* A piece of the code of a compilation unit. */
+/* A range of code of a compilation unit. */
 struct unit {
-	uint64_t from, to;	/* as in the DWARF; .to: behind it */
+	uint64_t from, to;	/* as in the DWARF; .to: behind the range */
 	Dwarf_Off die;
 };
 
@@ -19,7 +19,7 @@ struct source_file {
 	Dwfl *dwfl;
 	Dwfl_Module *module;	/* NULL: no ELF file */
 	GElf_Addr bias;		/* of addresses in .module */
-	Dwarf *dwarf;		/* NULL: none, or it was not looked for */
+	Dwarf *dwarf;		/* NULL: none, or not looked for yet */
 	uint64_t dwarf_bias;	/* of addresses in .dwarf */
 	bool looked;
 	struct unit *units;	/* by .from */
@@ -133,7 +133,7 @@ static int by_from(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* By the units themselves: clang writes no .debug_aranges, which libdwfl would look into. */
+/* Reads the units themselves: clang writes no .debug_aranges, which libdwfl would read. */
 static void read_units(struct source_file *file)
 {
 	Dwarf_Off off = 0, next;
@@ -198,7 +198,7 @@ bool srclines_find(struct srclines *srclines, const struct place *place, const c
 	struct source_file *source;
 	struct slot *slot;
 
-	/* addresses of the kernel are those of its file: the recording's kernel is not moved */
+	/* as in the kernel's file: places have no addresses that KASLR moved */
 	if (!path && !strcmp(place->dso, "[kernel.kallsyms]"))
 		path = srclines->vmlinux;
 	source = path ? srclines_file(srclines, path) : NULL;

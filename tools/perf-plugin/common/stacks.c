@@ -15,11 +15,11 @@ struct stacks {
 	bool by_time;		/* up to .to */
 	uint64_t to;
 	size_t first;		/* station at which it begins */
-	bool *needed;		/* behind which stations; NULL with .by_time */
+	bool *needed;		/* the part behind this station; NULL with .by_time */
 	bool *granules;		/* by number: wanted */
 	struct transfers *transfers;
-	size_t station;		/* the last that was reached */
-	bool ended;		/* at the end of the recording */
+	size_t station;		/* last one reached */
+	bool ended;		/* reached the end of the recording */
 };
 
 void stacks_close(struct stacks *stacks)
@@ -79,8 +79,8 @@ static bool wants_none(void *ctx, const struct rvt_index_segment *segment)
 }
 
 /*
- * The index has it, but for segments that it cannot tell all of: these are decoded for it. *@bytes:
- * so many of trace.
+ * Accounts for losses in all of the recording. The index knows them; segments about which it cannot
+ * know all are decoded. Sets *@bytes to the bytes of trace in these.
  */
 static int account(struct stacks *stacks, uint64_t *bytes, uint64_t *lost)
 {
@@ -103,7 +103,7 @@ static int account(struct stacks *stacks, uint64_t *bytes, uint64_t *lost)
 
 /* ---- which parts ---- */
 
-/* By time: from the last station on before which nothing passes the filter. */
+/* Begins by time: at the last station before which nothing passes the filter. */
 static void choose_time(struct stacks *stacks, uint64_t from)
 {
 	size_t n = rvt_stations_n(stacks->index);
@@ -136,7 +136,10 @@ static bool choose_granules(struct stacks *stacks)
 	return stacks->granules;
 }
 
-/* By functions: where their code was executed, or one of their calls began or ended otherwise. */
+/*
+ * Chooses parts by functions: where their code was executed, or one of their calls began or ended
+ * in another way.
+ */
 static int choose_functions(struct stacks *stacks)
 {
 	size_t n = rvt_stations_n(stacks->index);
@@ -156,7 +159,7 @@ static int choose_functions(struct stacks *stacks)
 			stacks->needed[i - 1] = true;
 		before = open;
 	}
-	/* to begin anew costs about as much as what is between two stations */
+	/* fills gaps of one part: to begin anew costs about as much as to decode it */
 	for (size_t i = 1; i + 1 < n && !err; i++)
 		stacks->needed[i] |= stacks->needed[i - 1] && stacks->needed[i + 1];
 	return err;
@@ -182,7 +185,7 @@ static uint64_t count_bytes(const struct stacks *stacks)
 	return bytes;
 }
 
-/* 0; -ENOTSUP: all is to be decoded; or -errno. */
+/* Chooses parts. Returns 0; -ENOTSUP: all must be decoded; or -errno. */
 static int choose(struct stacks *stacks)
 {
 	bool granules = stacks->ops.wants && !view_has_filters(stacks->view);
@@ -222,7 +225,7 @@ struct stacks *stacks_open(struct view *view, const struct stacks_ops *ops, uint
 	err = choose(stacks);
 	if (!err) {
 		bytes = count_bytes(stacks);
-		/* from message to message it takes longer than in one go */
+		/* decoding in parts takes longer than all in one go */
 		err = bytes < size / 4 * 3 ? account(stacks, &accounted, lost) : -ENOTSUP;
 	}
 	if (err) {
@@ -274,7 +277,7 @@ static int compare_part(void *ctx, uint64_t key, const struct words *words)
 	return rvt_station_reader_has(ctx, key, words) ? 0 : -EAGAIN;
 }
 
-/* All stacks are what they were when the index was made. */
+/* Checks that all stacks are what they were when the index was made. */
 static int leave(void *ctx, size_t station)
 {
 	struct stacks *stacks = ctx;
@@ -302,7 +305,7 @@ static int run_from(struct stacks *stacks, const struct rvt_session_sink *sink, 
 	return err ? err : view_run_station(stacks->view, sink, &run);
 }
 
-/* Calls that have not ended there are told in the end. */
+/* Loads the calls that have not ended at the end of the recording, so that these are told. */
 static int load_end(struct stacks *stacks)
 {
 	int err = rvt_station_reader_seek(stacks->reader, rvt_stations_n(stacks->index));
@@ -328,7 +331,7 @@ int stacks_run(struct stacks *stacks, struct transfers *transfers,
 	if (!err && !stacks->by_time && !stacks->ended && stacks->ops.calls &&
 	    !view_interrupted(stacks->view))
 		err = load_end(stacks);
-	/* a damaged index */
+	/* the index is damaged */
 	if (err == -EBADMSG)
 		err = -EAGAIN;
 	if (err == -EAGAIN) {

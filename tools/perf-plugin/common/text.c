@@ -105,8 +105,8 @@ char *put_hex(char *out, uint64_t value)
 }
 
 /*
- * Bytes of the UTF-8 character that @text begins with; 0: it is a control character, or no valid
- * UTF-8.
+ * Returns the length of the UTF-8 character that @text begins with; 0: it is a control character,
+ * or not valid UTF-8.
  */
 static unsigned int visible_bytes(const char *text)
 {

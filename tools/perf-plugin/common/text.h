@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Small text files and lists of words and numbers. */
+/* Small text files, lists of words, and numbers. */
 #ifndef PERF_RVTRACE_TEXT_H
 #define PERF_RVTRACE_TEXT_H
 
@@ -13,17 +13,17 @@
  * frees; NULL: the file cannot be read.
  */
 char *read_text(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Whether @text, which may be NULL, has @word between commas, spaces or newlines. */
+/* Returns whether @text, which may be NULL, has @word between commas, spaces or newlines. */
 bool has_word(const char *text, const char *word);
 /*
- * read_number - the digits that *@text begins with, decimal or, behind 0x, hexadecimal; a sign or
- * white space is no digit. *@text then points behind them. 0; -EINVAL: there are none; -ERANGE: the
- * number has more than 64 bits.
+ * read_number - reads the digits that *@text begins with, decimal or, behind 0x, hexadecimal;
+ * without a sign or white space before them. *@text then points behind them. Returns 0; -EINVAL:
+ * there are none; -ERANGE: the number has more than 64 bits.
  */
 int read_number(const char **text, uint64_t *value);
 /*
- * read_decimal - the same of a number of at least 0 that may have a point and an exponent. Neither
- * "nan" nor "inf" is one, nor is a hexadecimal one.
+ * read_decimal - like read_number(), for a number of at least 0 that may have a point and an
+ * exponent, but is not hexadecimal, "nan" or "inf".
  */
 int read_decimal(const char **text, double *value);
 /*
@@ -31,10 +31,10 @@ int read_decimal(const char **text, double *value);
  */
 char *put_hex(char *out, uint64_t value);
 /*
- * Names of processes, files and symbols can have any bytes, which would drive a terminal or forge a
- * line. text_visible() returns a copy, which the caller frees, in which control characters and
- * bytes that are no UTF-8 are "\n", "\t" ... or "\ooo" as ls -b has them; NULL: out of memory.
- * text_is_visible(): it would be the same. put_visible() writes it.
+ * Names of processes, files and symbols can have any bytes, which could control a terminal or fake
+ * a line. text_visible() returns a copy, which the caller frees, in which control characters and
+ * bytes that are not UTF-8 are "\n", "\t" ... or "\ooo" as by ls -b; NULL: out of memory.
+ * text_is_visible() returns whether it would be the same. put_visible() writes it.
  */
 char *text_visible(const char *text);
 bool text_is_visible(const char *text);

@@ -8,10 +8,10 @@ struct transfers {
 	struct rvt_transfers_ops ops;
 	size_t max_depth;
 	struct rvt_transfers *transfers;
-	struct rvt_session_sink sink;	/* .transfers' own */
+	struct rvt_session_sink sink;	/* of .transfers */
 	struct view *view;
 	uint64_t lost;
-	bool partly;		/* others know what was lost, and cut off */
+	bool partly;		/* stacks.c accounts for losses and cut stacks */
 };
 
 static bool wants(void *view, const struct rvt_hart_flow *hart)

@@ -9,7 +9,7 @@
 
 #define SHOWN_MARKS 10
 
-/* One that happened; its sample begins so, for the recorder's samples have these fields. */
+/* A sample of the recorder, which begins with these fields. */
 struct mark {
 	uint64_t time, ip;
 	int32_t cpu;
@@ -17,7 +17,7 @@ struct mark {
 	const char *spec;
 };
 
-/* Those of .cpu before .next are told. */
+/* Marks of .cpu before .next have been told. */
 struct told_marks {
 	int32_t cpu;
 	size_t next;
@@ -36,7 +36,7 @@ bool trigger_is_event(const struct rvt_perfdata_event *event)
 	return !strncmp(event->name, TRIGGER_EVENT, strlen(TRIGGER_EVENT));
 }
 
-/* Whether the samples of @event have trace. */
+/* Returns whether the samples of @event have trace. */
 static bool has_trace(const struct rvt_perfdata_event *event)
 {
 	return event->attr.sample_type & PERF_SAMPLE_AUX;
@@ -102,7 +102,7 @@ void trigger_marks_free(struct trigger_marks *marks)
 	free(marks);
 }
 
-/* NULL: no memory. */
+/* Finds or makes the entry of a cpu. NULL: out of memory. */
 static struct told_marks *told_of(struct trigger_marks *marks, int32_t cpu)
 {
 	for (size_t i = 0; i < marks->n_told; i++)
@@ -114,7 +114,7 @@ static struct told_marks *told_of(struct trigger_marks *marks, int32_t cpu)
 	return &marks->told[marks->n_told++];
 }
 
-/* Those on the cpu of @hart up to @until. */
+/* Tells the marks on the cpu of @hart up to @until. */
 static int tell(struct trigger_marks *marks, struct rvt_hart_flow *hart, uint64_t until)
 {
 	struct told_marks *told = told_of(marks, hart->cpu);

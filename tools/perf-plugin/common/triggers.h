@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What `record --trigger` leaves in a recording: samples of events called TRIGGER_EVENT SPEC; and
+ * Marks in a recording: samples of events called TRIGGER_EVENT SPEC, by `record --trigger`; and
  * samples that have the trace before them.
  */
 #ifndef PERF_RVTRACE_TRIGGERS_H
@@ -18,20 +18,20 @@
 struct trigger_marks;
 
 bool trigger_is_event(const struct rvt_perfdata_event *event);
-/* Reads all that @file has; NULL: there are none, or no memory for them. */
+/* Reads all marks of @file. NULL: there are none, or no memory for them. */
 struct trigger_marks *trigger_marks_read(struct rvt_perfdata *file);
 /* @marks may be NULL. */
 void trigger_marks_free(struct trigger_marks *marks);
 /*
- * trigger_marks_sink - makes *@sink, which counts nothing, one that also has an event of each
- * trigger when the flow of its cpu is past it: a MARK, RVT_MARK_RECORDER; and one of each sample
- * with trace, RVT_MARK_SAMPLE. hart.time is the trigger's or sample's then. What @sink was must
- * stay until the run is over.
+ * trigger_marks_sink - makes *@sink, for runs that do not only count. It passes all on to @before,
+ * which must live until the run is over, and adds an event when the flow of a cpu gets there: for
+ * each trigger a MARK, RVT_MARK_RECORDER, and for each sample with trace RVT_MARK_SAMPLE. hart.time
+ * is the time of the trigger or sample then.
  */
 void trigger_marks_sink(struct trigger_marks *marks, const struct rvt_session_sink *before,
 			struct rvt_session_sink *sink);
 
-/* A line for each, at most some; @marks may be NULL. */
+/* Prints a line for each, up to a limit; @marks may be NULL. */
 void trigger_marks_print(const struct trigger_marks *marks, FILE *out, const char *prefix);
 
 #endif

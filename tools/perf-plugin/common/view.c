@@ -36,11 +36,11 @@ struct view {
 	uint64_t cuts;
 	bool looked_for_index;
 	bool interrupted;	/* by Ctrl-C, or at --max-memory */
-	bool stopped;		/* before the end, for the caller has what it wants */
-	bool told;		/* what was lost */
+	bool stopped;		/* before the end, as the caller has what it wants */
+	bool told;		/* losses were told */
 	/* any thread may set these */
 	atomic_bool kernel_lost, guest_lost;
-	atomic_uint_fast64_t gaps, no_code;	/* LOST events; those for want of code */
+	atomic_uint_fast64_t gaps, no_code;	/* LOST events; those for lack of code */
 	atomic_bool wanted;	/* something passed the filters */
 	atomic_uint_fast64_t loops, loop;	/* see struct view_losses */
 };
@@ -117,7 +117,7 @@ static bool take_seconds(const char **text, uint64_t *ns)
 	return true;
 }
 
-/* "FROM,TO", either may be missing. */
+/* Parses "FROM,TO", where one may be missing. */
 static bool parse_seconds(struct view *view, const char *text)
 {
 	if (*text && *text != ',' && !take_seconds(&text, &view->from))
@@ -127,7 +127,7 @@ static bool parse_seconds(struct view *view, const char *text)
 	return !*text && view->to >= view->from;
 }
 
-/* "10%-20%" of the recording, or "20%/3": the third part of that size. */
+/* Parses "10%-20%" of the recording, or "20%/3": the third part of that size. */
 static bool parse_percent(struct view *view, const char *text)
 {
 	const struct rvt_perfdata *file = rvt_session_file(view->session);
@@ -155,8 +155,8 @@ static bool parse_percent(struct view *view, const char *text)
 }
 
 /*
- * Times in seconds are read before there is a session, a part of the recording in percent needs
- * one.
+ * Parses --time: before there is a session if in seconds, with the session if in percent of the
+ * recording.
  */
 static int parse_time(struct view *view, const char *text)
 {
@@ -170,7 +170,10 @@ static int parse_time(struct view *view, const char *text)
 			 "12.5,13, or a part of the recording, like 10%%-20%%", text);
 }
 
-/* Files of another architecture would be read as if they were the recorded ones. */
+/*
+ * Warns that files of this machine, of another architecture, would be read in place of the recorded
+ * ones.
+ */
 static void check_machine(const struct view *view)
 {
 	const char *arch = rvt_perfdata_string(rvt_session_file(view->session), RVT_FEAT_ARCH);
@@ -198,7 +201,7 @@ struct view *view_open(const struct view_options *options)
 		goto fail;
 	view->options = *options;
 	view->options.session.size = sizeof(view->options.session);
-	/* who is chosen by time must know it */
+	/* a filter by time needs the time */
 	view->options.session.clock |= !!options->time;
 	view->to = UINT64_MAX;
 	if (parse_time(view, options->time) ||
@@ -291,7 +294,7 @@ static bool filters_pass(const struct view *view, const struct rvt_hart_flow *ha
 		(!view->options.comms || view_in_names(view->options.comms, hart->task->comm));
 }
 
-/* The driver's tracepoints are of no trace. */
+/* Returns whether it is an event of the trace; the driver's tracepoints are not. */
 bool view_is_trace_event(const struct rvt_perfdata_event *event)
 {
 	return !strncmp(event->name, "rvtrace", strlen("rvtrace")) &&
@@ -417,7 +420,7 @@ static bool wants_segment(void *ctx, const struct rvt_index_segment *segment)
 	return may_pass(ctx, segment) && wants_granules(ctx, segment);
 }
 
-/* Whether something of it passes the filters, wherever it was. */
+/* Returns whether something in the segment passes the filters for certain. */
 static bool must_pass(const struct view *view, const struct rvt_index_segment *segment)
 {
 	return segment->earliest <= segment->latest && segment->earliest >= view->from &&
@@ -426,8 +429,8 @@ static bool must_pass(const struct view *view, const struct rvt_index_segment *s
 }
 
 /*
- * Segments may be left out because of their granules if it is sure without them that something
- * passes the filters: the summary says so if nothing does.
+ * Returns whether it is certain, without granules, that something passes the filters. Only then may
+ * granules choose segments: the summary reports if nothing passes.
  */
 static bool is_sure(struct view *view)
 {
@@ -439,7 +442,7 @@ static bool is_sure(struct view *view)
 	return !view_has_filters(view);
 }
 
-/* As rvt_index_unpack(), of a file. -ENOENT: there is none. */
+/* Unpacks an index, as rvt_index_unpack() does. Returns -ENOENT if there is no file. */
 static int unpack_index(const struct view *view, const char *path, struct rvt_index **index,
 			const char **why)
 {
@@ -452,7 +455,7 @@ static int unpack_index(const struct view *view, const char *path, struct rvt_in
 		return fd;
 	if (!view->options.force && !geteuid() && st.st_uid) {
 		close(fd);
-		return -EPERM;	/* as cmd_check_owner() has it */
+		return -EPERM;	/* as in cmd_check_owner() */
 	}
 	err = rvt_file_map(fd, st.st_size, path, &mapped);
 	close(fd);
@@ -463,7 +466,7 @@ static int unpack_index(const struct view *view, const char *path, struct rvt_in
 	return err;
 }
 
-/* NULL: there is none that fits, which is told if there is one. */
+/* Reads the index. NULL: there is none, or, after a message, it does not fit. */
 static struct rvt_index *read_index(const struct view *view, const char *path)
 {
 	struct rvt_index *index;
@@ -555,7 +558,7 @@ uint64_t view_skipped_losses(struct view *view)
 	return losses.lost;
 }
 
-/* There is trace, and code for it, but one does not go with the other. */
+/* Returns whether there is trace, and code for it, but they do not match. */
 static bool is_undecodable(const struct view *view, const struct rvt_session_totals *stats)
 {
 	return stats->session.trace_bytes && !stats->flow.insns && !view->interrupted &&
@@ -563,8 +566,8 @@ static bool is_undecodable(const struct view *view, const struct rvt_session_tot
 }
 
 /*
- * So it is behind most synchronisation points with wrong parameters. Where bytes are missing flow
- * is lost about once for each time that some are, and a few times say nothing.
+ * With wrong parameters, flow is refuted behind most synchronisation points. A few times mean
+ * nothing: if bytes are missing, flow is lost about once for each piece.
  */
 #define MANY_GAPS 32
 
@@ -624,7 +627,7 @@ void view_print_losses(struct view *view, FILE *out, const char *prefix)
 		return;
 	}
 	fprintf(out, "%sNOT ALL of the flow is here", prefix);
-	/* statistics of a flow are there when it has ended */
+	/* statistics of a flow are complete when it has ended */
 	if (!losses.undecoded)
 		fprintf(out, ": %" PRIu64 " instructions decoded, %" PRIu64 " gap%s", losses.insns,
 			losses.gaps, losses.gaps == 1 ? "" : "s");
@@ -686,8 +689,8 @@ void view_forget(struct view *view)
 }
 
 /*
- * The densest trace has a bit for an instruction and the sparsest not a hundred: where a gap stands
- * for so many bytes, nearly all of the flow is behind it.
+ * The densest trace has one bit per instruction, the sparsest less than a hundred. If there are
+ * more bits per decoded instruction than this, nearly all of the flow is lost.
  */
 #define MAX_BITS_PER_INSN 512
 
@@ -696,7 +699,7 @@ static bool is_next_to_nothing(const struct view_losses *losses)
 	return losses->gaps && losses->all_bytes * 8 / MAX_BITS_PER_INSN > losses->insns;
 }
 
-/* -ENODATA after a message, where what was decoded is not enough. */
+/* Returns -ENODATA after a message, if too little was decoded. */
 static int judge_losses(struct view *view)
 {
 	struct view_losses losses;

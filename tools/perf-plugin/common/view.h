@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the commands that decode a recording share: options, opening, what they say at the end. */
+/* What commands that decode a recording share: options, opening, and a summary at the end. */
 #ifndef PERF_RVTRACE_VIEW_H
 #define PERF_RVTRACE_VIEW_H
 
@@ -15,8 +15,8 @@ struct view_options {
 	/* filters; NULL: everything */
 	const char *cpus, *pids, *tids, *comms, *time;
 	bool strict;		/* any loss is an error */
-	bool force;		/* whoever owns the file */
-	bool no_index;		/* all of it is decoded */
+	bool force;		/* ignore who owns the file */
+	bool no_index;		/* decode all of it */
 	uint64_t max_memory;	/* bytes; 0: half of the machine's */
 	unsigned int share, shares;	/* rvt_session_take_share(), but .share from 1 on; 0: all */
 };
@@ -56,23 +56,23 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 "  -C, --cpu LIST, -c, --comms NAME,..., --pid PID,..., --tid TID,..., --time FROM,TO (s): " \
 	"only these\n" \
 "      --max-memory SIZE end there (half of the machine's); --strict: any loss is an error\n"
-/* Of those that use an index (view_use_index()). */
+/* Options of views that use an index (view_use_index()). */
 #define VIEW_INDEX_OPTIONS \
 	{ "no-index", no_argument, NULL, VIEW_NO_INDEX }, \
 	{ "verbose", no_argument, NULL, VIEW_VERBOSE }
 #define VIEW_INDEX_HELP \
 "      --no-index        decode all, also if there is an index; --verbose: say how much is\n"
 
-/* Takes in one option; false: it is none of these. */
+/* Takes one option. Returns false if it is none of these. */
 bool view_option(struct view_options *options, int c, const char *argument);
 
-/* What a command's options are; VIEW_SHORT_OPTIONS, "f" (force) and "h" (help) among them. */
+/* The options of a command, with VIEW_SHORT_OPTIONS, "f" (force) and "h" (help) among them. */
 struct view_command {
 	const char *help;
 	const char *letters;
 	const struct option *options;
 	/*
-	 * Takes in an option: 0, -errno after a message, or VIEW_NOT_MINE. NULL: all are the
+	 * Takes an option. Returns 0, -errno after a message, or VIEW_NOT_MINE. NULL: all are the
 	 * view's.
 	 */
 	int (*take)(void *ctx, int c, const char *argument);
@@ -82,15 +82,14 @@ struct view_command {
 #define VIEW_NOT_MINE 1
 
 /*
- * view_parse - takes in all options in @argv: those that the command does not want are for
- * @options; what is none is told. 0; -errno after a message; 1: the help was all that was asked
- * for.
+ * view_parse - parses @argv. Options that the command does not take are for @options; reports
+ * unknown ones. Returns 0; -errno after a message; 1: only the help was asked for.
  */
 int view_parse(const struct view_command *command, struct view_options *options, int argc,
 	       char **argv);
 
 /*
- * --jobs of the commands that count, in their own options: cmd_jobs() reads it into
+ * --jobs of commands that count, which have it in their own options: cmd_jobs() reads it into
  * .session.jobs.
  */
 #define VIEW_JOBS_HELP \
@@ -98,114 +97,118 @@ int view_parse(const struct view_command *command, struct view_options *options,
 
 struct view;
 
-/* Opens; prints what went wrong and returns NULL. */
+/* Opens the recording. Returns NULL after a message. */
 struct view *view_open(const struct view_options *options);
 void view_close(struct view *view);
 struct rvt_session *view_session(struct view *view);
 /*
- * For a command that needs flow: refuses Control Transfer Records, "they are samples: " @why. 0, or
- * -EINVAL after a message.
+ * For a command that needs flow: rejects Control Transfer Records, "they are samples: " @why.
+ * Returns 0, or -EINVAL after a message.
  */
 int view_refuse_ctr(const struct view *view, const char *why);
 /*
- * Whether it is an event of the trace or of the recorder itself, whose samples are nobody's to see.
+ * Returns whether it is an event of the trace or of the recorder itself, whose samples are not for
+ * users.
  */
 bool view_is_trace_event(const struct rvt_perfdata_event *event);
-/* Whether `record --trigger` has seen something happen: view_run() has marks of that. */
+/* Returns whether the recording has marks of `record --trigger`, which view_run() then tells. */
 bool view_has_triggers(const struct view *view);
-/* Lines that say when; each begins with @prefix. */
+/* Prints lines that say when; each begins with @prefix. */
 void view_print_triggers(const struct view *view, FILE *out, const char *prefix);
-/* Whether the filters let this through; @view NULL: there are none. */
+/* Returns whether the filters let this through; @view NULL: there are no filters. */
 bool view_wants(struct view *view, const struct rvt_hart_flow *hart);
-/* Whether @name is in the list "A,B,..."; it matches nothing but itself. */
+/* Returns whether @name is in the list "A,B,..."; it matches only itself. */
 bool view_in_names(const char *names, const char *name);
 /*
- * view_run - rvt_session_run() that Ctrl-C ends early (0 is returned then, and what was decoded so
- * far is the result; view_summary() tells), and that shows on a terminal how far it is. @prints:
- * the caller prints while it decodes, so nothing is shown where its output is.
+ * view_run - calls rvt_session_run(), and shows progress on a terminal. Ctrl-C ends it early: it
+ * returns 0, what was decoded so far is the result, and view_summary() says so. @prints: the caller
+ * prints while it decodes, so there is no progress on the same terminal.
  */
 int view_run(struct view *view, const struct rvt_session_sink *sink, bool prints);
-/* The same with rvt_session_run_slices(). */
+/* Like view_run(), for rvt_session_run_slices(). */
 int view_run_slices(struct view *view, const struct rvt_session_sink *sink,
 		    const struct rvt_session_slices *slices, bool prints);
 /*
  * view_use_index - if the recording has an index and there are filters, the next run with slices
- * decodes only segments that have something which passes them, and, unless @wants_granule is NULL,
- * code in a granule that it lets through, or a loss. True: that run must be with slices, also where
- * there is one thread. The sink gets the same with and without an index.
+ * decodes only segments with something that passes them, and, unless @wants_granule is NULL, with
+ * code in a granule that it lets through, or with a loss. Returns true if that run must be with
+ * slices, even on one thread. The sink gets the same with and without an index.
  */
 bool view_use_index(struct view *view,
 		    bool (*wants_granule)(void *ctx, const struct rvt_index_granule *granule,
 					  uint64_t size), void *ctx);
 /*
- * view_index - the recording's index, if it has one and it may be used; NULL: not. What is wrong
- * with it is told once.
+ * view_index - returns the recording's index, or NULL: there is none, or it may not be used. Warns
+ * once if it is wrong.
  */
 const struct rvt_index *view_index(struct view *view);
-/* What --time says, ns; false: nothing. */
+/* Reads what --time says, ns. Returns false if it was not given. */
 bool view_times(const struct view *view, uint64_t *from, uint64_t *to);
 /*
- * view_run_station - rvt_stations_run() as view_run(): 0 also when it was ended early.
+ * view_run_station - calls rvt_stations_run(), as view_run() does; returns 0 also if it was ended
+ * early.
  */
 struct rvt_station_run;
 int view_run_station(struct view *view, const struct rvt_session_sink *sink,
 		     const struct rvt_station_run *run);
-/* After that run: LOST events in what was not decoded, which the summary gets to know. */
+/*
+ * After that run: returns the number of LOST events in what was not decoded, and adds them to the
+ * summary.
+ */
 uint64_t view_skipped_losses(struct view *view);
-/* Whether any of --cpu, --pid, --tid, --comms and --time was given. */
+/* Returns whether any of --cpu, --pid, --tid, --comms and --time was given. */
 bool view_has_filters(const struct view *view);
 /* A struct rvt_session_sink.warning; @ctx is not used. */
 void view_warning(void *ctx, const char *text);
-/* What of the recorded flow the run did not get, of the whole recording. */
+/* What the run did not get of the recorded flow; for the whole recording. */
 struct view_losses {
-	uint64_t insns;		/* that were decoded */
+	uint64_t insns;		/* instructions decoded */
 	uint64_t gaps;		/* places where flow was lost */
-	uint64_t no_code;	/* of these: the code that ran is not at hand */
-	uint64_t messages;	/* of the trace that could not be followed */
+	uint64_t no_code;	/* of .gaps: code that ran is missing */
+	uint64_t messages;	/* of the trace, that could not be followed */
 	uint64_t all_messages;
-	size_t files;		/* that are missing or of another version */
-	uint64_t bytes;		/* of trace that is damaged, or not in the file */
-	uint64_t all_bytes;	/* of trace, these included */
+	size_t files;		/* missing, or of another version */
+	uint64_t bytes;		/* of trace, damaged or not in the file */
+	uint64_t all_bytes;	/* of trace, with .bytes */
 	uint64_t overruns;	/* times that the recorder lost trace */
-	uint64_t records;	/* of sideband that the recorder lost */
+	uint64_t records;	/* sideband records that the recorder lost */
 	bool damaged;		/* the file itself */
-	uint64_t undecoded;	/* bytes of trace, when Ctrl-C or --max-memory ended it */
+	uint64_t undecoded;	/* bytes of trace left when Ctrl-C or --max-memory ended it */
 	uint64_t loops;		/* entered, that E-Trace does not count; one is at .loop */
 	uint64_t loop;
 };
 
-/* After the run. False: nothing is lost. */
+/* Reads the losses after the run. Returns false if nothing was lost. */
 bool view_losses(struct view *view, struct view_losses *losses);
 /*
- * After the run, in front of the result: what was decoded and what was lost, in lines that begin
- * with @prefix.
+ * Prints, after the run and in front of the result, what was decoded and what was lost, in lines
+ * that begin with @prefix.
  */
 void view_print_losses(struct view *view, FILE *out, const char *prefix);
-/* The same as an object, in a line (see json.h). */
+/* Prints the losses as an object, in a line (see json.h). */
 void view_json_losses(struct view *view, FILE *out);
 /*
- * After the run: losses, if they were not printed, damage and missing files on stderr. -EBADMSG
- * for a damaged recording,
- * -EINTR when Ctrl-C ended the run, -ENODATA when next to nothing could be decoded, or with
- * .strict anything is lost.
+ * After the run: prints losses, if not printed yet, damage and missing files on stderr. Returns
+ * -EBADMSG for a damaged recording, -EINTR when Ctrl-C ended the run, -ENODATA when almost nothing
+ * could be decoded, or with .strict when anything was lost.
  */
 int view_summary(struct view *view, uint64_t trace_errors);
 
-/* Ctrl-C, or --max-memory, ended the last run: there is no sense in another one. */
+/* Returns whether Ctrl-C or --max-memory ended the last run: another one makes no sense. */
 bool view_interrupted(const struct view *view);
-/* What was told so far is void (see .reset in rvtrace/session.h). */
+/* Discards what was told so far (see .reset in rvtrace/session.h). */
 void view_forget(struct view *view);
-/* Takes note of a LOST event, for the summary. Any thread may call it. */
+/* Notes a LOST event for the summary. Any thread may call it. */
 void view_lost(struct view *view, const struct rvt_hart_flow *hart, const struct rvt_event *event);
 /*
- * Takes note of a run that the view counts @times: the trace may not tell how often it was executed
+ * Notes a run that the view counts @times: the trace may not say how often it was executed
  * (rvt_hart_loop_uncounted()). Any thread may call it.
  */
 void view_note_run(struct view *view, const struct rvt_hart_flow *hart, const struct rvt_run *run,
 		   uint64_t times);
-/* Call stacks were cut off @cuts more times: for the summary, too. */
+/* Adds @cuts to the number of call stacks that were cut off, for the summary. */
 void view_cut(struct view *view, uint64_t cuts);
-/* What perf calls "instruction trace error": a sentence for @event. */
+/* Returns a sentence for @event, perf's "instruction trace error". */
 const char *view_reason(const struct rvt_event *event);
 
 #endif
