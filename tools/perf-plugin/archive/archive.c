@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* `perf rvtrace archive`: a recording that refers to nothing in this machine's cache. */
+/* `perf rvtrace archive`: makes a recording that needs nothing from this machine's cache. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ struct archive_options {
 	bool files, force;
 };
 
-/* 0; 1: help was asked for; -EINVAL after a message. */
+/* Returns 0; 1: help was asked for; -EINVAL after a message. */
 static int parse(struct archive_options *options, int argc, char **argv)
 {
 	int c;

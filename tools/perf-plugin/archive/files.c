@@ -18,7 +18,7 @@
 #define COPY_BYTES (64u << 10)
 #define RECORDING "perf.data"
 
-/* Its header is written once more when its size is known. */
+/* Writes the recording, and then its header once more, with its size. */
 static int put_recording(struct rvt_perfdata *file, int fd)
 {
 	struct stat st;
@@ -43,7 +43,7 @@ static int put_recording(struct rvt_perfdata *file, int fd)
 	return err ? err : tar_pad(fd, st.st_size);
 }
 
-/* Exactly @size bytes: zeros where the file has become shorter. */
+/* Writes exactly @size bytes: zeros if the file has become shorter. */
 static int put_bytes(int fd, int from, uint64_t size, const char *name)
 {
 	char part[COPY_BYTES];
@@ -84,7 +84,7 @@ static int put_file(int fd, int from, const char *name, const struct stat *st)
 	return err ? err : put_bytes(fd, from, st->st_size, name);
 }
 
-/* Where the debug file of this build is, if the system has it. */
+/* Writes the debug file of this build, if the system has it. */
 static int put_debug_file(int fd, const uint8_t *id, size_t len)
 {
 	char name[PATH_MAX] = "/usr/lib/debug/.build-id/", *end = name + strlen(name);
@@ -104,7 +104,7 @@ static int put_debug_file(int fd, const uint8_t *id, size_t len)
 	return err;
 }
 
-/* The build id of the ELF file @fd, malloc'd; NULL: it has none. */
+/* Returns the build id of the ELF file @fd, malloc'd; NULL: it has none. */
 static uint8_t *build_id_of(int fd, size_t *len)
 {
 	uint8_t *copy = NULL;
@@ -131,7 +131,7 @@ static bool leads_out(const char *name)
 	return strstr(name, "/../") || (len >= 3 && !strcmp(name + len - 3, "/.."));
 }
 
-/* What mappings name is no link, unless somebody has put one there since. */
+/* Writes a mapped file. The names of mappings are no links, unless somebody made one since. */
 static int put_mapped(struct rvt_perfdata *file, int fd, const char *name)
 {
 	const uint8_t *recorded;
@@ -171,7 +171,7 @@ static int read_mappings(struct rvt_perfdata *file, struct rvt_sideband *sideban
 		if (err == -ENOMEM)
 			return err;
 	}
-	/* the damage is the decoder's to tell */
+	/* the decoder will report the damage */
 	return rvt_sideband_sort(sideband);
 }
 

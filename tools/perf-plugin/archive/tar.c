@@ -29,7 +29,7 @@ int tar_end(int fd)
 	return rvt_file_write(fd, zeros, sizeof(zeros));
 }
 
-/* The last octal digits of @value, with a zero behind. */
+/* Writes the last octal digits of @value, and a zero. */
 static void put_octal(char *field, size_t len, uint64_t value)
 {
 	for (size_t i = len - 1; i--; value >>= 3)
@@ -56,7 +56,10 @@ static int write_block(int fd, char type, const char *name, const struct stat *s
 	return rvt_file_write(fd, &block, sizeof(block));
 }
 
-/* "LEN KEY=VALUE\n", where LEN counts itself. Returns its length; with NULL nothing is written. */
+/*
+ * Writes "LEN KEY=VALUE\n", where LEN includes itself. Returns its length; with @text NULL nothing
+ * is written.
+ */
 static size_t put_record(char *text, size_t room, const char *key, const char *value)
 {
 	size_t rest = strlen(key) + strlen(value) + 3, len = rest + 1;
@@ -75,7 +78,7 @@ int tar_header(int fd, const char *name, const struct stat *st)
 	size_t path_len, len;
 	int err;
 
-	/* long names and large files do not fit in the fields of a block */
+	/* long names and large sizes do not fit into the fields of a block */
 	snprintf(size, sizeof(size), "%lld", (long long)st->st_size);
 	path_len = put_record(NULL, 0, "path", name);
 	len = path_len + put_record(NULL, 0, "size", size);

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * How long calls of a probed function take. A probe's event is told when its program returns 1:
- * that of the beginning never, that of the end when the call took long enough.
+ * Measures how long calls of a probed function take. The kernel reports a probe's event when its
+ * program returns 1: never at the beginning of a call, and at the end when the call took long
+ * enough.
  */
 #include "bpf/types.h"
 #include <bpf/bpf_helpers.h>
 
-#define MAX_CALLS 16384		/* those that longjmp() left are forgotten first */
+#define MAX_CALLS 16384		/* the map drops calls that longjmp() left first */
 
 struct pt_regs {
 	unsigned long sp;
 } KERNEL_STRUCT;
 
-/* A function returns with the stack pointer that it was called with. */
+/* Identifies a call: a function returns with the stack pointer that it was called with. */
 struct call {
 	__u64 thread, sp;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Processes that the recorder has chosen, and those that they fork: for *.bpf.c that write of these
- * only.
+ * Processes that the recorder has chosen, and those that they fork, for *.bpf.c that only write of
+ * these.
  */
 #ifndef PERF_RVTRACE_CHOSEN_H
 #define PERF_RVTRACE_CHOSEN_H
@@ -19,8 +19,8 @@ struct task_struct {
 } KERNEL_STRUCT;
 
 /*
- * Chosen processes: by number, when their leader started, for numbers are used again; 0: not seen
- * yet. (The storage of tasks would need neither, but a 7.x kernel for RISC-V refuses it: ENOMEM.)
+ * Chosen processes: when their leader started, by process number, as numbers are reused; 0: not
+ * seen yet. (Task storage would need neither, but a 7.x kernel for RISC-V refuses it: ENOMEM.)
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -42,7 +42,7 @@ static __always_inline int is_chosen(const struct task_struct *task)
 	return *start == now;
 }
 
-/* Raw: for what the kernel knows of the arguments, libbpf would read all of its types. */
+/* Raw: to know the types of the arguments, libbpf would read all types of the kernel. */
 SEC("raw_tp/sched_process_fork")
 int chosen_fork(__u64 *ctx)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Kernel code that comes, changes and goes while it is traced: modules with their functions, BPF
- * programs, and the jumps of static keys (RISC-V kernels have no PERF_RECORD_TEXT_POKE). The bytes
- * go into the recording as samples, so that they have perf's time: see rvtrace/kernel-code.h.
+ * Reports kernel code that is added, changed or removed while it is traced: modules with their
+ * functions, BPF programs, and the jumps of static keys (RISC-V kernels have no
+ * PERF_RECORD_TEXT_POKE). The bytes go into the recording as samples, so that they have perf's
+ * time: see rvtrace/kernel-code.h.
  */
 #include "bpf/types.h"
 #include <bpf/bpf_helpers.h>
@@ -10,10 +11,10 @@
 #include <rvtrace/kernel-code.h>
 #include "bpf/symbols.h"
 
-#define MAX_CHUNKS 16		/* of a module's code: the buffer is for others, too */
+#define MAX_CHUNKS 16		/* of a module's code, to leave room in the buffer */
 #define MAX_FUNCTIONS 4096
 #define STT_FUNC 2
-#define BPF_CHUNK 64		/* what the compiler made is a multiple of so many bytes */
+#define BPF_CHUNK 64		/* the kernel's JIT rounds sizes up to this */
 
 #define JUMP_LABEL_JMP 1
 #define INSN_NOP 0x00000013u
@@ -50,7 +51,7 @@ struct module {
 } KERNEL_STRUCT;
 
 struct jump_entry {
-	__s32 code, target;	/* each from its own place */
+	__s32 code, target;	/* relative to the member's own address */
 } KERNEL_STRUCT;
 
 struct bpf_ksym {
@@ -79,7 +80,7 @@ struct {
 	__type(value, struct room);
 } rooms SEC(".maps");
 
-/* The recorder's event of each cpu. */
+/* The recorder's events, by cpu. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(key_size, sizeof(__u32));
@@ -128,7 +129,10 @@ static long copy_chunk(__u32 i, struct copying *c)
 	return 0;
 }
 
-/* What is at @addr, or will be, is at @from. The rest of .head is set. */
+/*
+ * Copies what is at @from, as the code that is or will be at @addr. The caller sets the rest of
+ * .head.
+ */
 static void copy_code_from(void *ctx, __u64 addr, __u64 from, __u64 len)
 {
 	struct copying c = { ctx, addr, from, len };
@@ -189,7 +193,10 @@ static struct room *module_room(struct module *module)
 	return room;
 }
 
-/* Before its first instruction; the functions of the initialisation are in memory now only. */
+/*
+ * Runs before the module's first instruction. Functions of its initialisation are only in memory
+ * now.
+ */
 SEC("raw_tp/module_load")
 int module_comes(__u64 *ctx)
 {
@@ -207,7 +214,7 @@ int module_comes(__u64 *ctx)
 	return 0;
 }
 
-/* After its last. */
+/* Runs after the module's last instruction. */
 SEC("raw_tp/module_free")
 int module_goes(__u64 *ctx)
 {
@@ -236,8 +243,8 @@ static struct room *bpf_room(void)
 }
 
 /*
- * What the compiler made, before it is where it runs: also of classic BPF (seccomp, filters of
- * sockets), which has no symbols.
+ * Copies what the JIT made, before it is where it runs. That includes classic BPF (seccomp, socket
+ * filters), which has no symbols.
  */
 SEC("kprobe/bpf_jit_binary_pack_finalize")
 int image_comes(struct pt_regs *ctx)
@@ -269,7 +276,7 @@ int image_goes(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Each function of others has a symbol. */
+/* Copies a function of another program: each has a symbol. */
 static int put_bpf(void *ctx, struct bpf_ksym *symbol, __u32 kind)
 {
 	struct room *room = bpf_room();
@@ -298,13 +305,21 @@ int bpf_goes(struct pt_regs *ctx)
 /*
  * ---- static keys ----
  *
- * A jump is told when the kernel has written it and goes on, to the next one of the key or to the
- * fence behind them all. What the probe before the write kept waiting, interrupts, comes between
- * that and the write: a time from there would be too early by all that they do. From the write on
- * nothing is kept waiting.
+ * We report a jump when the kernel has written it and goes on, to the next jump of the key or to
+ * the fence behind them all. The probe before the write delays interrupts, which then run between
+ * the probe and the write: a time from that probe would be too early by all that they take. From
+ * the write on, no interrupt is delayed.
  */
 
-/* JAL's immediate: imm[20|10:1|11|19:12] in bits 31 to 12. */
+/*
+ * Encodes a JAL; its immediate is imm[20
+ *
+ * 10:1
+ *
+ * 11
+ *
+ * 19:12] in bits 31 to 12.
+ */
 static __u32 jal(__s32 distance)
 {
 	__u32 d = distance;
@@ -314,13 +329,13 @@ static __u32 jal(__s32 distance)
 }
 
 struct change {
-	struct rvt_kernel_code head;	/* .kind 0: it was told */
+	struct rvt_kernel_code head;	/* .kind 0: was reported */
 	unsigned char bytes[2 * INSN_BYTES];
 };
 
 /*
- * What the kernel is about to write. There is one at a time: it holds a mutex from the first jump
- * of a key to the end.
+ * What the kernel is about to write. There is only one at a time: the kernel holds a mutex from the
+ * first jump of a key to the end.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -329,7 +344,7 @@ struct {
 	__type(value, struct change);
 } changes SEC(".maps");
 
-/* Tells it. Returns where the next one has room, or NULL. */
+/* Reports the change, if there is one. Returns where the next one has room, or NULL. */
 static struct change *put_change(void *ctx)
 {
 	__u32 zero = 0;
@@ -342,7 +357,7 @@ static struct change *put_change(void *ctx)
 	return change;
 }
 
-/* All jumps of the key have been written. */
+/* Runs when all jumps of the key have been written. */
 SEC("kprobe/arch_jump_label_transform_apply")
 int key_changed(struct pt_regs *ctx)
 {
@@ -369,7 +384,9 @@ int key_changes(struct pt_regs *ctx)
 	return 0;
 }
 
-/* ---- for the recorder: what the kernel made for itself, where /proc/kcore may not reach ---- */
+/*
+ * ---- for the recorder: code that the kernel makes while it runs, which /proc/kcore may lack ----
+ */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -391,7 +408,7 @@ int read_page(struct address *ctx)
 	return !bytes || bpf_probe_read_kernel(bytes, RVT_KERNEL_PAGE, (void *)ctx->addr);
 }
 
-/* ---- for the recorder: symbols of what is not the kernel itself ---- */
+/* ---- for the recorder: symbols that are not the kernel's own ---- */
 
 struct seq_file;
 
@@ -423,13 +440,16 @@ struct {
 	__type(value, struct symbol_room);
 } symbol_room SEC(".maps");
 
-/* $x, .L17 ...: the assembler's, many times as many as functions. */
+/*
+ * Returns whether it is the assembler's, like $x or .L17: there are many times as many as
+ * functions.
+ */
 static int is_local(const char *name)
 {
 	return name[0] == '$' || (name[0] == '.' && name[1] == 'L');
 }
 
-/* Those of /proc/kallsyms, which prints 100000 of the kernel before. */
+/* Writes what /proc/kallsyms prints after 100000 symbols of the kernel. */
 SEC("iter/ksym")
 int symbols(struct bpf_iter__ksym *ctx)
 {
@@ -438,7 +458,7 @@ int symbols(struct bpf_iter__ksym *ctx)
 	__u32 zero = 0;
 	long name, module;
 
-	/* those that others define have no address here */
+	/* symbols that another module defines have no address here */
 	if (!symbol || !symbol->module_name[0] || !symbol->value || is_local(symbol->name))
 		return 0;
 	out = bpf_map_lookup_elem(&symbol_room, &zero);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The kernel's BTF has 100000 types, of which our programs know some twenty. libbpf searches all of
- * it for each of them, for each object: two thirds of what a short recording cost. These few, and
- * what lies in them, go into a BTF of their own, which is made once.
+ * Makes a BTF of the few kernel types that our programs use. The kernel's own BTF has 100000 types,
+ * of which our programs use some twenty. libbpf searches all of it for each type, for each object,
+ * which was two thirds of the costs of a short recording. So these types, and the types of their
+ * members, are copied into a BTF of their own, once.
  */
 #ifdef HAVE_LIBBPF
 #include <errno.h>
@@ -16,7 +17,7 @@
 #include <bpf/btf.h>
 #include "bpf/kernel-types.h"
 
-/* KERNEL_STRUCT of *.bpf.c; tests/bpf-types.t compares. */
+/* Types with KERNEL_STRUCT in *.bpf.c; tests/bpf-types.t compares. */
 static const char *const wanted[] = {
 	"bpf_binary_header", "bpf_iter__ksym", "bpf_iter__task", "bpf_iter__task_vma",
 	"bpf_iter_meta", "bpf_ksym", "file", "inode", "jump_entry", "kallsym_iter", "mm_struct",
@@ -29,13 +30,13 @@ static const char *const wanted[] = {
 struct copying {
 	const struct btf *from;
 	struct btf *to;
-	int *ids;		/* in .to, by that in .from; 0: not there yet */
-	int pointer;		/* in .to: what all pointers are */
+	int *ids;		/* numbers in .to, by those in .from; 0: not copied yet */
+	int pointer;		/* number in .to that all pointers have */
 };
 
 static int copy_type(struct copying *c, uint32_t id);
 
-/* CO-RE follows what is within a type, but no pointer: each is one to void. */
+/* Copies a pointer as one to void: CO-RE relocates within types, but not through pointers. */
 static int copy_pointer(struct copying *c)
 {
 	if (!c->pointer)
@@ -53,7 +54,7 @@ static int copy_array(struct copying *c, const struct btf_type *type)
 	return btf__add_array(c->to, index, element, array->nelems);
 }
 
-/* Members first: those of a type are added behind it, one after the other. */
+/* Copies members first: BTF wants the members of a structure right behind it. */
 static int copy_struct(struct copying *c, const struct btf_type *type)
 {
 	const char *name = btf__name_by_offset(c->from, type->name_off);
@@ -84,7 +85,7 @@ static int add_type(struct copying *c, const struct btf_type *type)
 		return btf__add_float(c->to, name, type->size);
 	case BTF_KIND_ENUM:
 	case BTF_KIND_ENUM64:
-		/* as large, and nobody wants to know what it has */
+		/* of the same size; nobody needs its values */
 		return btf__add_enum(c->to, name, type->size);
 	case BTF_KIND_ARRAY:
 		return copy_array(c, type);
@@ -96,7 +97,7 @@ static int add_type(struct copying *c, const struct btf_type *type)
 	case BTF_KIND_VOLATILE:
 	case BTF_KIND_RESTRICT:
 	case BTF_KIND_TYPE_TAG:
-		/* it is what it stands for */
+		/* copies the type that it stands for */
 		return copy_type(c, type->type);
 	case BTF_KIND_PTR:
 		return copy_pointer(c);
@@ -105,7 +106,7 @@ static int add_type(struct copying *c, const struct btf_type *type)
 	}
 }
 
-/* Its number in .to; 0: void. -EINVAL or another error. */
+/* Copies a type. Returns its number in .to; 0: void; -EINVAL or another error. */
 static int copy_type(struct copying *c, uint32_t id)
 {
 	const struct btf_type *type = id ? btf__type_by_id(c->from, id) : NULL;
@@ -124,7 +125,10 @@ static int compare_names(const void *name, const void *element)
 	return strcmp(name, *(const char *const *)element);
 }
 
-/* Other versions of a structure are NAME___VERSION; the kernel has none. */
+/*
+ * Returns whether our programs use the type. In programs, other versions of a structure are
+ * NAME___VERSION; not in the kernel.
+ */
 static bool is_wanted(const char *name)
 {
 	return bsearch(name, wanted, N_WANTED, sizeof(*wanted), compare_names);
@@ -145,7 +149,7 @@ static int copy_wanted(struct copying *c)
 	return err < 0 ? err : 0;
 }
 
-/* A file in memory with what @btf has; -1: there is none. */
+/* Puts @btf into a file in memory. -1: it cannot be made. */
 static int put_into_file(const struct btf *btf)
 {
 	uint32_t len;

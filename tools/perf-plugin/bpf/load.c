@@ -9,7 +9,7 @@
 
 #define ITERATOR_READ (64u << 10)
 
-/* What the compiler made of FILE.bpf.c, between NAME_begin and NAME_end; Makefile says where. */
+/* The object file of FILE.bpf.c, between NAME_begin and NAME_end; Makefile says where. */
 #define OBJECT(name, file) \
 	__asm__(".section .rodata\n" \
 		".balign 8\n" \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Every task and every executable mapping, read inside the kernel by its own iterators: no task can
- * hide behind /proc's one file after another, and thousands take milliseconds. CO-RE: compiled
- * once, libbpf fits it to the structures of the kernel that runs.
+ * Writes every task and every executable mapping, by iterators of the kernel. No task comes or goes
+ * between two files, as in /proc, and thousands take milliseconds. CO-RE: libbpf fits the compiled
+ * program to the structures of the kernel that runs.
  */
 #include "bpf/types.h"
 #include <bpf/bpf_helpers.h>
@@ -43,7 +43,7 @@ struct file {
 	struct inode *f_inode;
 } KERNEL_STRUCT;
 
-/* [vdso] and its like: no file, and a name of their own. */
+/* What [vdso] and similar mappings have: no file, but a name. */
 struct vm_special_mapping {
 	const char *name;
 } KERNEL_STRUCT;
@@ -93,7 +93,7 @@ static long special_name(const struct vm_area_struct *vma, char *name)
 	const struct vm_special_mapping *special = vma->vm_private_data;
 	const char *text = 0;
 
-	/* only these have operations and no file */
+	/* only special mappings have operations but no file */
 	if (!vma->vm_ops || !special ||
 	    bpf_probe_read_kernel(&text, sizeof(text),
 				  __builtin_preserve_access_index(&special->name)) || !text)
@@ -111,7 +111,7 @@ int maps(struct bpf_iter__task_vma *ctx)
 	__u32 zero = 0;
 	long len;
 
-	/* threads have the mappings of their process */
+	/* threads share the mappings of their process */
 	if (!task || !vma || task->pid != task->tgid || !(vma->vm_flags & VM_EXEC))
 		return 0;
 	out = bpf_map_lookup_elem(&room, &zero);

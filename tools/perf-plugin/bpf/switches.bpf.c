@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Context switches, as samples with perf's time among the sideband of their cpu: see
- * rvtrace/switches.h. Either every switch, or only those to chosen processes and away from them.
+ * Writes context switches, as samples with perf's time in the sideband of their cpu: see
+ * rvtrace/switches.h. Either all switches, or only those to chosen processes and away from them.
  */
 #include "bpf/types.h"
 #include <bpf/bpf_helpers.h>
 #include <rvtrace/switches.h>
 #include "bpf/chosen.h"
 
-/* The recorder's event of each cpu. */
+/* The recorder's events, by cpu. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(key_size, sizeof(__u32));
@@ -16,8 +16,8 @@ struct {
 } events SEC(".maps");
 
 /*
- * Of each cpu: a reader knows that it does not know who runs. Not at first: the trace's start
- * tells.
+ * By cpu: not 0 after a switch from a chosen process to another one, which tells a reader that it
+ * does not know who runs. 0 at first, as the start of the trace tells that.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -51,7 +51,7 @@ int chosen_switch(__u64 *ctx)
 	int comes = is_chosen((const struct task_struct *)ctx[2]);
 	__u32 zero = 0, *is_silent = bpf_map_lookup_elem(&silent, &zero);
 
-	/* what could not be written must be written the next time */
+	/* if it could not be written, it must be written the next time */
 	if (is_silent && (comes || !*is_silent) && !put(ctx, comes ? 0 : RVT_SWITCH_LAST))
 		*is_silent = !comes;
 	return 0;

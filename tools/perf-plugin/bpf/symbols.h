@@ -6,11 +6,11 @@
 #define SYMBOL_NAME 512
 #define SYMBOL_MODULE 64
 
-/* The name follows, then that of the module (or "bpf", ...), both with their zero. */
+/* The name follows, then the module's (or "bpf", ...), both with a terminating zero. */
 struct kernel_symbol {
 	unsigned long long addr;
 	unsigned short name_len, module_len;
-	unsigned int type;	/* as /proc/kallsyms has it */
+	unsigned int type;	/* as in /proc/kallsyms */
 };
 
 #endif

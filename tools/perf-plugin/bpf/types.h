@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * What *.bpf.c need of the kernel's types. Structures have the members that are used: CO-RE finds
- * them.
+ * The kernel's types that *.bpf.c need. Structures only have the members that are used: CO-RE finds
+ * their offsets.
  */
 #ifndef PERF_RVTRACE_BPF_TYPES_H
 #define PERF_RVTRACE_BPF_TYPES_H

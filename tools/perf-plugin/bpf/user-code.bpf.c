@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * Code of programs that is in no file which a decoder could read: anonymous memory, memfd, deleted
- * files, text that was changed in memory. What is in memory is copied when it is mapped executable
- * or made so, and when the program says that it has written code (riscv_flush_icache). A file's
- * pages are not there before they are used, and memory that is writable and executable is filled
+ * Copies code of programs that is in no file which a decoder can read: anonymous memory, memfd,
+ * deleted files, text that was changed in memory. Memory is copied when it is mapped executable or
+ * made so, and when the program says that it has written code (riscv_flush_icache). A file's pages
+ * only come into memory when they are used, and memory that is writable and executable is filled
  * later: these are copied at their end. The bytes go into the recording as samples, so that they
  * have perf's time: see rvtrace/user-code.h.
  */
@@ -13,9 +13,9 @@
 #include "bpf/chosen.h"
 #include "bpf/user-code.h"
 
-/* Pages that are looked at for one mapping: nothing else runs on the cpu meanwhile. */
+/* How many pages of one mapping are examined at most, as nothing else runs on the cpu meanwhile. */
 #define MAX_PAGES_COMPILED 1024
-#define MAX_PAGES 32		/* in a loop that the kernel unrolls to check it */
+#define MAX_PAGES 32		/* in a loop that the verifier unrolls */
 #define MAX_AREAS 4		/* writable and executable, of one process; a power of two */
 #define MAX_FILES 16		/* mapped executable, of one process; a power of two */
 #define MAX_RANGES (MAX_AREAS + MAX_FILES)
@@ -42,7 +42,7 @@ struct signal_struct {
 	struct atomic live;
 } KERNEL_STRUCT;
 
-/* What chosen.h's does not have. */
+/* Members that chosen.h's structures do not have. */
 struct thread_info {
 	long kernel_sp;
 } KERNEL_STRUCT;
@@ -74,12 +74,12 @@ struct pt_regs {
 } KERNEL_STRUCT;
 
 /*
- * The thread that runs: in the kernel tp points to it. The helper would do for kernels that compile
- * BPF only (Linux 7.2).
+ * The current thread: tp points to it in the kernel. The helper only works if the kernel compiles
+ * BPF (Linux 7.2).
  */
 #define CURRENT(ctx) ((struct task_struct___memory *)(ctx)->tp)
 
-/* Whether the kernel compiles BPF: its interpreter does not call back from bpf_loop(). */
+/* Whether the kernel compiles BPF; its interpreter does not call back from bpf_loop(). */
 const volatile __u32 user_code_compiled;
 
 struct room {
@@ -94,7 +94,7 @@ struct {
 	__type(value, struct room);
 } rooms SEC(".maps");
 
-/* The recorder's event of each cpu. */
+/* The recorder's events, by cpu. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
 	__uint(key_size, sizeof(__u32));
@@ -108,10 +108,13 @@ struct {
 	__type(value, struct user_code_budget);
 } budget SEC(".maps");
 
-/* The sum of the page that was copied last, by where it is: what has not changed is not copied. */
+/*
+ * The sum of each page that was copied, by address: a page that has not changed since is not
+ * copied.
+ */
 struct page_key {
 	__u64 addr;
-	__u32 pid, exec;	/* .exec: programs that the process has run */
+	__u32 pid, exec;	/* .exec: number of programs the process has run */
 };
 
 struct {
@@ -121,7 +124,7 @@ struct {
 	__type(value, __u64);
 } copied SEC(".maps");
 
-/* Memory that is writable and executable, by process; the newest. */
+/* Memory that is writable and executable, by process; the newest ones. */
 struct areas {
 	__u64 start[MAX_AREAS], end[MAX_AREAS];
 	__u32 n;
@@ -135,12 +138,13 @@ struct {
 } writable SEC(".maps");
 
 /*
- * Files mapped executable, by process; the newest. Whether one has a name is seen at the end.
- * Shared mappings are not among them: a compiler's are large, and its children run none of that.
+ * Files mapped executable, by process; the newest ones. Whether a file has a name is only known at
+ * the end. Shared mappings are not in it: a compiler's are large, and its children do not execute
+ * them.
  */
 struct files {
 	__u64 start[MAX_FILES], end[MAX_FILES];
-	struct inode *inode[MAX_FILES];		/* NULL: of the file system for huge pages */
+	struct inode *inode[MAX_FILES];		/* NULL: on the file system for huge pages */
 	__u32 n;
 };
 
@@ -151,7 +155,7 @@ struct {
 	__type(value, struct files);
 } mapped SEC(".maps");
 
-/* All zero: too large for a program's stack. */
+/* All zero; it is too large for a program's stack. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -173,7 +177,10 @@ static __always_inline int is_wanted(struct task_struct___memory *task)
 	return b && (!b->chosen || is_chosen((const struct task_struct *)task));
 }
 
-/* FNV-1a of the page in this cpu's room; 0: it is all zero. Not static, to be verified once. */
+/*
+ * Returns FNV-1a of the page in this cpu's room; 0: it is all zero. Not static, so that it is
+ * verified only once.
+ */
 __attribute__((noinline)) __u64 sum_of_page(void)
 {
 	__u64 sum = 0xcbf29ce484222325ull, any = 0;
@@ -195,8 +202,8 @@ __attribute__((noinline)) __u64 sum_of_page(void)
 }
 
 /*
- * Of a page that was copied before, as it is, only that is told; else its sum is kept. There is no
- * code in zeroes. Returns how many bytes were written.
+ * Writes a page. If the same page was copied before, only writes that; else keeps its sum. Skips
+ * zeroes, which are no code. Returns how many bytes it wrote.
  */
 static __u64 put_page(struct pt_regs *ctx, struct room *room, struct user_code_budget *b)
 {
@@ -221,10 +228,10 @@ static __u64 put_page(struct pt_regs *ctx, struct room *room, struct user_code_b
 	return PAGE;
 }
 
-/* What one probe has found: ranges of addresses. */
+/* Ranges of addresses that a probe has found. */
 struct job {
 	__u32 kind, flags;
-	__u32 n, at;		/* .at: the one at hand */
+	__u32 n, at;		/* .at: the current one */
 	__u64 addr[MAX_RANGES], end[MAX_RANGES];
 };
 
@@ -242,7 +249,7 @@ static __always_inline struct job *get_job(void)
 	return bpf_map_lookup_elem(&jobs, &zero);
 }
 
-/* What lies in one page. */
+/* Copies a range within one page. */
 static void copy_part(struct pt_regs *ctx, const struct job *job, __u64 addr, __u32 len)
 {
 	__u32 zero = 0;
@@ -298,7 +305,7 @@ static long copy_next(__u32 i, struct copying *c)
 
 int copy_ranges(struct pt_regs *ctx);
 
-/* The probes go on in here, so that the kernel checks it once. */
+/* Where the probes continue, so that the verifier checks it once. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PROG_ARRAY);
 	__uint(max_entries, 1);
@@ -326,7 +333,7 @@ int copy_ranges(struct pt_regs *ctx)
 	return 0;
 }
 
-/* Does not return, unless that cannot be. */
+/* Does not return, unless the tail call fails. */
 static __always_inline void copy_range(struct pt_regs *ctx, __u32 kind, __u32 flags,
 					      __u64 addr, __u64 end)
 {
@@ -344,8 +351,8 @@ static __always_inline void copy_range(struct pt_regs *ctx, __u32 kind, __u32 fl
 }
 
 /*
- * No path leads to it any more, as never to a memfd; or its path is one of the file system for huge
- * pages, which are gone when the machine starts anew.
+ * Returns whether no path leads to the file any more, as never to a memfd, or only one on the file
+ * system for huge pages, whose files are lost when the machine restarts.
  */
 static __always_inline int is_nameless(struct vm_area_struct *vma, struct file *file)
 {
@@ -399,7 +406,9 @@ static __always_inline void keep_writable(__u64 start, __u64 end)
 	areas->end[n] = end;
 }
 
-/* A mapping may have become one with its neighbours: what the program asked for. */
+/*
+ * Clips a mapping to the range of the system call, as it may have been merged with its neighbours.
+ */
 static __always_inline void clip_to_call(struct task_struct___memory *task, __u64 *start,
 						__u64 *end)
 {
@@ -417,7 +426,10 @@ static __always_inline void clip_to_call(struct task_struct___memory *task, __u6
 		*end = to;
 }
 
-/* Before the record of the mapping: not every kernel has probes of a function's return here. */
+/*
+ * Runs before the record of the mapping is written: not every kernel has probes of a function's
+ * return here.
+ */
 SEC("kprobe/perf_event_mmap")
 int maps(struct pt_regs *ctx)
 {
@@ -426,7 +438,7 @@ int maps(struct pt_regs *ctx)
 	__u64 flags = BPF_CORE_READ(vma, vm_flags);
 	struct file *file = BPF_CORE_READ(vma, vm_file);
 
-	/* neither a file nor anonymous: the vdso and its like */
+	/* without a file but not anonymous: the vdso and similar mappings */
 	if (!(flags & VM_EXEC) || !is_wanted(CURRENT(ctx)) ||
 	    (!file && BPF_CORE_READ(vma, vm_ops)))
 		return 0;
@@ -434,7 +446,7 @@ int maps(struct pt_regs *ctx)
 		keep_file(vma, file);
 	if (!file && flags & VM_WRITE)
 		keep_writable(start, end);
-	/* of what was never written there are no pages yet, or they are those of the file */
+	/* memory that was never written has no pages yet, or the file's */
 	if (!BPF_CORE_READ(vma, anon_vma) && !(file && is_nameless(vma, file)))
 		return 0;
 	clip_to_call(CURRENT(ctx), &start, &end);
@@ -458,8 +470,8 @@ int flushes(struct pt_regs *ctx)
 /* ---- the end ---- */
 
 /*
- * By the program, or when nobody has its memory any more. In the last case this is not the program
- * if somebody else had it, too.
+ * Runs when the program unmaps, or when nobody has its memory any more. If others had it, too, the
+ * current task may be one of them.
  */
 SEC("kprobe/uprobe_munmap")
 int unmaps(struct pt_regs *ctx)
@@ -478,8 +490,8 @@ int unmaps(struct pt_regs *ctx)
 }
 
 /*
- * Each range has its place in the job, and is empty where there is none: with a number of ranges
- * that varies, the verifier would look at every combination.
+ * Fills in the ranges of writable memory. Each has a fixed place in the job, and is empty if there
+ * is none: with a variable number, the verifier would check every combination.
  */
 static __always_inline void put_writable(struct job *job, int pid)
 {
@@ -502,7 +514,7 @@ static __always_inline void put_nameless(struct job *job, int pid, int wanted)
 		if (files && wanted) {
 			struct inode *inode = files->inode[i];
 
-			/* of no inode it is 0 */
+			/* 0 if there is no inode */
 			names = BPF_CORE_READ(inode, i_nlink);
 			job->addr[n] = files->start[i];
 		}
@@ -511,7 +523,7 @@ static __always_inline void put_nameless(struct job *job, int pid, int wanted)
 	bpf_map_delete_elem(&mapped, &pid);
 }
 
-/* Of a program that ends, with @nameless files or without. */
+/* Copies what is left of a program that ends, with @nameless files or without. */
 static __always_inline void copy_rest(struct pt_regs *ctx, int nameless)
 {
 	int pid = bpf_get_current_pid_tgid() >> 32;
@@ -528,7 +540,7 @@ static __always_inline void copy_rest(struct pt_regs *ctx, int nameless)
 	bpf_tail_call(ctx, &copiers, 0);
 }
 
-/* Of the last thread. If nobody else has its memory, unmaps() comes next. */
+/* Runs when the last thread ends. If nobody else has its memory, unmaps() is next. */
 SEC("kprobe/exit_mm_release")
 int exits(struct pt_regs *ctx)
 {
@@ -539,7 +551,10 @@ int exits(struct pt_regs *ctx)
 	return 0;
 }
 
-/* The memory of the program before goes when the new one has its own: unmaps() cannot read it. */
+/*
+ * Runs before exec drops the old program's memory. The new one has its own by then, so unmaps()
+ * cannot read the old one.
+ */
 SEC("kprobe/exec_mm_release")
 int execs(struct pt_regs *ctx)
 {
@@ -547,7 +562,7 @@ int execs(struct pt_regs *ctx)
 	return 0;
 }
 
-/* A child has the files of its parent, and no probe tells of it. */
+/* Gives a child the files of its parent, which no probe reports. */
 SEC("raw_tp/sched_process_fork")
 int forks(__u64 *ctx)
 {

@@ -7,8 +7,9 @@
 #include "common/view.h"
 
 /*
- * sqlite.c: all of @view to the database @path, which is made. @branches: each taken branch, too.
- * Adds gaps to *@errors. 0, or -errno after a message; what was made is gone then.
+ * export/sqlite.c: writes all of @view to the new database @path; @branches: with each taken
+ * branch. Adds gaps to *@errors. Returns 0, or -errno after a message, and removes the database
+ * then.
  */
 int export_sqlite(struct view *view, const char *path, bool branches, uint64_t *errors);
 

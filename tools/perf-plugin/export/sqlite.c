@@ -20,7 +20,7 @@ __asm__(".section .rodata\n"
 	".previous\n");
 extern const char export_schema[];
 
-/* As perf has it: calls.flags. */
+/* Values of calls.flags, as in perf. */
 #define NO_CALL 1
 #define NO_RETURN 2
 #define JUMP 6
@@ -44,17 +44,17 @@ static const char *const statements[STMTS] = {
 	[STMT_TYPE] = "INSERT INTO branch_types VALUES (?, ?)",
 };
 
-/* Something with a row of its own: a file, a function, a path, a thread's name. */
+/* Something with a row of its own: a file, a function, a call path, or the name of a thread. */
 struct row {
-	uint64_t above;		/* id of what it is in */
-	const char *name;	/* NULL: it is .number */
+	uint64_t above;		/* id of the row that it is in */
+	const char *name;	/* NULL: .number identifies it */
 	uint64_t number;
 	uint64_t id;
 };
 
 struct table {
 	void *tree;		/* tsearch tree of struct row */
-	uint64_t last;		/* id */
+	uint64_t last;		/* last id */
 };
 
 struct open_call {
@@ -64,10 +64,10 @@ struct open_call {
 struct thread {
 	uint64_t id, comm;
 	int32_t pid, tid;
-	struct open_call *calls;	/* those that have not ended, by depth */
+	struct open_call *calls;	/* open calls, by depth */
 	size_t room;
 	uint64_t branches;		/* so far */
-	uint64_t insns;			/* when the last branch was told */
+	uint64_t insns;			/* when the last branch was written */
 };
 
 struct export {
@@ -78,8 +78,8 @@ struct export {
 	struct table dsos, symbols, paths, comms;
 	uint64_t threads, comm_threads, calls, switches, samples, types;
 	struct thread **all;
-	struct thread *last;	/* whose line was the last */
-	struct { uint64_t thread, comm; } *cpus;	/* who ran last, by cpu + 1 */
+	struct thread *last;	/* thread of the last line */
+	struct { uint64_t thread, comm; } *cpus;	/* last task, by cpu + 1 */
 	size_t n_cpus;
 	const char *type_names[32];
 };
@@ -95,7 +95,10 @@ static int compare_rows(const void *a, const void *b)
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* Sets *@id; *@is_new: its row is to be written. 0 or -ENOMEM. */
+/*
+ * Finds or makes the row of @key. Sets *@id; *@is_new: the caller must write it. Returns 0 or
+ * -ENOMEM.
+ */
 static int find(struct table *table, const struct row *key, uint64_t *id, bool *is_new)
 {
 	struct row **found = tfind(key, &table->tree, compare_rows), *row;
@@ -116,7 +119,7 @@ static int find(struct table *table, const struct row *key, uint64_t *id, bool *
 
 /* ---- rows ---- */
 
-/* The row whose first column is @id; numbers, and "text" where @types has a t. */
+/* Writes a row, with @id in the first column; then numbers, or text where @types has a t. */
 static int put(struct export *export, int number, const char *types, ...)
 {
 	sqlite3_stmt *stmt = export->stmts[number];
@@ -175,7 +178,7 @@ static int get_path(struct export *export, uint64_t parent, uint64_t symbol, uin
 	return err || !is_new ? err : put(export, STMT_PATH, "nnnn", *id, parent, symbol, ip);
 }
 
-/* The id of the process' first thread, or of @thread where that was not seen. */
+/* Returns the id of the process' first thread, or of @thread if that was not seen. */
 static uint64_t process_of(const struct export *export, const struct thread *thread)
 {
 	for (uint64_t i = 0; i < export->threads; i++)
@@ -276,7 +279,7 @@ static int take_line(void *ctx, struct call_thread *thread, struct rvt_hart_flow
 		   (uint64_t)(int64_t)hart->cpu, before, before_comm, own->id, own->comm);
 }
 
-/* The number of perf's words for a branch. */
+/* Finds or makes the number of perf's words for a branch. */
 static int get_type(struct export *export, const char *flags, uint64_t *id)
 {
 	size_t i = 0;
@@ -291,7 +294,7 @@ static int get_type(struct export *export, const char *flags, uint64_t *id)
 	return put(export, STMT_TYPE, "nt", *id, flags);
 }
 
-/* Of one side of a branch. */
+/* One end of a branch. */
 struct side {
 	uint64_t dso, symbol, offset;
 };
@@ -334,7 +337,7 @@ static int take_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_tr
 			       to.offset, transfer->to, type, (uint64_t)0, insns);
 }
 
-/* ---- the whole ---- */
+/* ---- the database ---- */
 
 static int run_sql(struct export *export, const char *sql)
 {
@@ -346,7 +349,7 @@ static int open_database(struct export *export, const char *path)
 	int err = sqlite3_open_v2(path, &export->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE,
 				  NULL) ? -EIO : 0;
 
-	/* a file that is not whole is of no use, whatever happens */
+	/* no journal: an incomplete database is of no use anyway */
 	if (!err)
 		err = run_sql(export, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
 	if (!err)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * `perf rvtrace fleet`: many recordings as one result. Ranks (ranks.h) take units of work from a
- * common list; what they come to is added up, and does not depend on how many ranks there were.
+ * `perf rvtrace fleet`: combines many recordings into one result. Ranks (ranks.h) take units of
+ * work from a common list. Their results are added up; the sum does not depend on the number of
+ * ranks.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -79,7 +80,7 @@ static int add_word(struct fleet_options *options, size_t *n, const char *word)
 	return 0;
 }
 
-/* An option that is the decoder's. */
+/* Keeps an option for the decoders. */
 static int pass_on(struct fleet_options *options, size_t *n, int c, const char *value)
 {
 	const struct option *option = long_options;
@@ -92,7 +93,7 @@ static int pass_on(struct fleet_options *options, size_t *n, int c, const char *
 	return add_word(options, n, word);
 }
 
-/* Formats that are made of counts or of stacks. */
+/* Checks the formats: they must be made of counts or of stacks. */
 static int check_formats(struct fleet_options *options)
 {
 	char *words = options->formats ? strdup(options->formats) : NULL, *rest = words, *word;
@@ -113,7 +114,7 @@ static int check_formats(struct fleet_options *options)
 	return err;
 }
 
-/* 0; -errno after a message; 1: the help was all that was asked for. */
+/* Returns 0; -errno after a message; 1: only the help was asked for. */
 static int parse_options(struct fleet_options *options, struct units *units, int argc, char **argv)
 {
 	const char *jobs = NULL;
@@ -126,7 +127,7 @@ static int parse_options(struct fleet_options *options, struct units *units, int
 		case 'o': options->output = optarg; break;
 		case 'f': options->formats = optarg; break;
 		case OPT_LIST:
-			/* only where the work is planned; a mistake is told there */
+			/* only rank 0 plans the work, and reports errors */
 			err = ranks_rank() ? 0 : units_add_list(units, optarg);
 			break;
 		case OPT_DSO: options->dso = optarg; break;
@@ -200,7 +201,10 @@ static int make_directories(struct fleet_options *options, char **spool)
 
 /* ---- the work ---- */
 
-/* Rank 0 knows what there is to do; nothing: it could not be found out. */
+/*
+ * Shares the units, which rank 0 knows, with all ranks. Nothing is shared if it could not find
+ * them.
+ */
 static int share_units(struct units *units, int err)
 {
 	char *bytes = NULL;
@@ -232,7 +236,7 @@ static int find_units(const struct fleet_options *options, struct units *units, 
 	return err;
 }
 
-/* The sums of this rank, of no use after an error. */
+/* The sums of this rank; not to be used after an error. */
 struct collecting {
 	struct sums *sums;
 	int err;
@@ -254,7 +258,7 @@ static int take_sums(void *ctx, FILE *in)
 	return c->err;
 }
 
-/* Of what is in the spool, and in no sums yet, each @step-th unit from @first on. */
+/* Adds units that are in the spool but not in the sums: each @step-th from @first on. */
 static int add_spooled(const struct fleet_options *options, const struct units *units,
 		       size_t first, size_t step, struct sums *sums)
 {
@@ -271,7 +275,7 @@ static int add_spooled(const struct fleet_options *options, const struct units *
 	return err;
 }
 
-/* What nobody has done: the rank that took it has died. */
+/* Adds units that were not done, as failed: the rank that took them has died. */
 static int add_missing(const struct units *units, struct sums *sums)
 {
 	int err = 0;
@@ -289,7 +293,7 @@ static int add_missing(const struct units *units, struct sums *sums)
 	return err;
 }
 
-/* Of the processes that decoded for this rank. */
+/* Returns the processor time of this rank's decoders. */
 static uint64_t decoding_ms(void)
 {
 	struct rusage usage;
@@ -317,7 +321,10 @@ static int tell(const struct fleet_options *options, const struct units *units,
 	return failed && (options->strict || failed == sums->n_recordings) ? -EBADMSG : 0;
 }
 
-/* Adds up what the spool has: every rank a part of it, then by twos. Rank 0 writes. */
+/*
+ * Adds up what is in the spool: each rank adds a part of it, then ranks add in pairs. Rank 0
+ * writes.
+ */
 static int reduce(const struct fleet_options *options, const struct units *units, size_t n_done)
 {
 	struct sums sums = { .rows = NULL };
@@ -352,7 +359,7 @@ static int run(const struct fleet_options *options, struct units *units, char **
 	if (!err && !ranks_rank())
 		err = find_units(options, units, paths);
 	err = share_units(units, err);
-	/* what is on it if this run does not come to its end */
+	/* is right if this run does not finish */
 	if (!err && !ranks_rank() && options->requeue)
 		err = fleet_write_requeue(options, units, NULL);
 	if (err)

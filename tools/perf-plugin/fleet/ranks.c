@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* One rank: this process. */
+/* Ranks without MPI: this process is the only one. */
 #include <errno.h>
 #include <stdlib.h>
 #include <time.h>
@@ -10,7 +10,7 @@
 
 static size_t next;
 
-/* Of a launcher of MPI that has started several of us: each would do all of the work. */
+/* Returns whether a launcher of MPI has started several of us: each would do all of the work. */
 static bool has_company(void)
 {
 	static const char *const sizes[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE" };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The spool: a directory that all ranks see, with the sums of each unit that was decoded. A file is
- * there when it has its name, and then it is whole.
+ * The spool: a directory that all ranks see, with the sums of each decoded unit. A file has its
+ * final name only when it is complete.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,7 +11,7 @@
 #include "common/cmd.h"
 #include "fleet/fleet.h"
 
-/* FNV-1a, with the zero at the end of @text. */
+/* Hashes by FNV-1a, with the zero at the end of @text. */
 static uint64_t hash(uint64_t seed, const char *text)
 {
 	do
@@ -76,7 +76,7 @@ int spool_put(const struct fleet_options *options, const struct unit *unit, stru
 	return err;
 }
 
-/* @all: or only which recordings they are. */
+/* Adds the sums in a file of the spool; without @all, only which recordings they are of. */
 static int take(const char *name, bool all, struct sums *sums)
 {
 	FILE *in = sums_are_whole(name) ? fopen(name, "r") : NULL;

@@ -92,7 +92,10 @@ static uint64_t max(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* Whether what @more says takes the place of what @r does: of one share, whatever the order. */
+/*
+ * Returns whether the messages of @more replace those of @r. Those of the first share win, whatever
+ * the order.
+ */
 static bool says_first(const struct recording *more, const struct recording *r)
 {
 	if (!r->said || more->said_share != r->said_share)
@@ -235,7 +238,7 @@ static bool flag_in(struct json_object *object, const char *key)
 	return json_object_object_get_ex(object, key, &value) && json_object_get_boolean(value);
 }
 
-/* NULL: there is none. */
+/* Returns a text in the object; NULL: there is none. */
 static const char *text_in(struct json_object *object, const char *key)
 {
 	struct json_object *value;
@@ -264,7 +267,7 @@ static void put_text(struct json_object *text, FILE *out)
 		fprintf(out, "%s\n", json_object_get_string(text));
 }
 
-/* The lines of the array @key (malloc'd); NULL: there is none, or no memory. */
+/* Returns the lines of the array @key (malloc'd); NULL: there is none, or no memory. */
 static char *lines_in(struct json_object *object, const char *key)
 {
 	struct json_object *array;
@@ -308,7 +311,7 @@ static int add_row_object(struct sums *sums, struct json_object *object)
 	return row.comm && row.dso && row.symbol ? add_row(sums, &row) : -EILSEQ;
 }
 
-/* A line that is an object; of "losses", *@losses gets them, if that is not NULL. */
+/* Adds a line, which is an object. Puts an object "losses" into *@losses, unless that is NULL. */
 static int add_object(struct sums *sums, const char *line, struct recording *losses, bool *told)
 {
 	struct json_object *object = json_tokener_parse(line);
@@ -392,7 +395,7 @@ static int write_counts(void *counters, FILE *out)
 	return counts_write(counters, out);
 }
 
-/* A section with its length in front. */
+/* Writes a section behind its length. */
 static int write_section(const char *name, int (*write)(void *ctx, FILE *out), void *ctx, FILE *out)
 {
 	char *text = NULL;
@@ -432,7 +435,7 @@ int sums_write(struct sums *sums, FILE *out)
 	return err ? err : ferror(out) ? -EIO : 0;
 }
 
-/* The next @len bytes (malloc'd): there may be fewer, so room for them is made as they come. */
+/* Reads @len bytes (malloc'd). A damaged file may have fewer, so room is made as they are read. */
 static int read_bytes(FILE *in, size_t len, char **bytes)
 {
 	size_t room = 0;
@@ -449,7 +452,7 @@ static int read_bytes(FILE *in, size_t len, char **bytes)
 	return 0;
 }
 
-/* The next @len bytes, as a file of their own. */
+/* Reads the next @len bytes as a file of their own. */
 static int read_section(struct sums *sums, bool counts, size_t len, FILE *in, const char *name)
 {
 	char *text;
@@ -470,7 +473,7 @@ static int read_section(struct sums *sums, bool counts, size_t len, FILE *in, co
 	return err;
 }
 
-/* 1: it was the last line. */
+/* Takes a line. Returns 1 if it was the last one. */
 static int read_line(struct sums *sums, char *line, FILE *in, const char *name)
 {
 	uint64_t ms, busiest_ms;

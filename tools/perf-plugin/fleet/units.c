@@ -23,7 +23,7 @@ void units_free(struct units *units)
 	*units = (struct units){ .list = NULL };
 }
 
-/* Takes a copy of @unit. 0 or -ENOMEM. */
+/* Adds a copy of @unit. Returns 0 or -ENOMEM. */
 static int add(struct units *units, const struct unit *unit)
 {
 	char *path = strdup(unit->path);
@@ -47,7 +47,10 @@ static int add_file(struct units *units, const char *path, const struct stat *st
 	return add(units, &unit);
 }
 
-/* By the name, too: what begins with other bytes may be a recording that is damaged there. */
+/*
+ * Returns whether it is a recording or counts, by its first bytes or by its name, as the first
+ * bytes of a recording may be damaged.
+ */
 static bool looks_like_one(const char *path, const char *name)
 {
 	char magic[8];
@@ -151,7 +154,7 @@ static void drop_doubles(struct units *units)
 	units->n = n;
 }
 
-/* The unit becomes the first of its shares, the others are added behind all. */
+/* Makes the unit the first of its shares, and adds the others at the end. */
 static int cut(struct units *units, size_t n, uint64_t bytes)
 {
 	struct unit *unit = &units->list[n], share;

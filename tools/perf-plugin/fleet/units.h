@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What there is to decode: recordings, and shares of those that are big. */
+/* What to decode: recordings, and shares of large ones. */
 #ifndef PERF_RVTRACE_FLEET_UNITS_H
 #define PERF_RVTRACE_FLEET_UNITS_H
 
@@ -9,12 +9,12 @@
 /* A recording, or counts of one; or a share of a recording. */
 struct unit {
 	char *path;
-	uint64_t size;		/* bytes to be decoded, about */
-	int64_t mtime;		/* of the file, ns; with its size it tells whether it is the same */
-	unsigned int share, shares;	/* the recording's .share-th of .shares, from 0 on */
+	uint64_t size;		/* bytes to decode, roughly */
+	int64_t mtime;		/* of the file, ns; changes with its content, as .size does */
+	unsigned int share, shares;	/* number .share of .shares of the recording, from 0 on */
 };
 
-/* Empty when zeroed. Each path is there once, with all its shares. */
+/* Empty when zeroed. Each path is there once, or with all its shares. */
 struct units {
 	struct unit *list;
 	size_t n;
@@ -22,19 +22,22 @@ struct units {
 
 void units_free(struct units *units);
 /*
- * units_add - @path is a recording or counts, or a directory in which, and below which, all files
- * are that look like one. A file that cannot be read is a unit: its decoding will say so.
- * units_add_list - the paths in a file, one a line; "-" is standard input.
- * Each returns 0, or -errno after a message.
+ * units_add - adds @path: a recording or counts, or all files below a directory that look like one.
+ * A file that cannot be read is a unit, and decoding it reports the error. units_add_list - adds
+ * the paths in a file, one per line; "-" is standard input. Each returns 0, or -errno after a
+ * message.
  */
 int units_add(struct units *units, const char *path);
 int units_add_list(struct units *units, const char *file);
 /*
- * The biggest first, those of more than @bytes in shares (0: none is cut); what does not depend on
- * the order in which they were added. 0 or -ENOMEM.
+ * Sorts the units, the largest first, and cuts those of more than @bytes into shares (0: cuts
+ * none). The result does not depend on the order in which they were added. Returns 0 or -ENOMEM.
  */
 int units_plan(struct units *units, uint64_t bytes);
-/* As bytes (malloc'd) for other ranks. 0, -ENOMEM; -EILSEQ: these are none. */
+/*
+ * Convert them to bytes (malloc'd) for other ranks, and back. Return 0, -ENOMEM, or -EILSEQ: the
+ * bytes are not from units_pack().
+ */
 int units_pack(const struct units *units, char **bytes, size_t *len);
 int units_unpack(struct units *units, const char *bytes, size_t len);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Decodes units: each by `report` and `profile` of this program in processes of their own, which no
- * MPI is in. So a recording that ends the decoder, or takes all the memory that it may have, is one
- * that failed, and posix_spawn() does not copy what a rank's network needs, as fork() would.
+ * Decodes units: each by `report` and `profile` of this program, in processes of their own without
+ * MPI. So a recording that crashes the decoder, or takes all the memory it may have, only fails
+ * itself; and posix_spawn() does not copy, as fork() would, what a rank's network needs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 #include "fleet/fleet.h"
 #include "fleet/ranks.h"
 
-#define SAID_LINES 12	/* that are kept of what a decoder says */
+#define SAID_LINES 12	/* lines that are kept of a decoder's messages */
 
 extern char **environ;
 
@@ -30,15 +30,15 @@ static const struct {
 	[STACKS] = { "folded", { "profile", "--format", "folded" } },
 };
 
-/* A unit that is being decoded. */
+/* A unit in work. */
 struct slot {
 	const struct fleet_options *options;
 	const struct unit *unit;	/* NULL: none */
-	bool is_counts;			/* of a recording that is not there */
+	bool is_counts;			/* counts, without their recording */
 	size_t number;			/* of the slot */
 	int step;
 	pid_t pid;
-	int status[STEPS];		/* as waitpid() has it; -1: it did not run */
+	int status[STEPS];		/* of waitpid(); -1: did not run */
 };
 
 static bool is_counts(const char *path)
@@ -51,7 +51,7 @@ static bool is_counts(const char *path)
 	return is;
 }
 
-/* What the step writes, or (@said) says. */
+/* Returns the name of the file with the step's output, or (@said) with its messages. */
 static char *file_of(const struct slot *slot, int step, bool said)
 {
 	char what[32];
@@ -139,11 +139,11 @@ static bool is_wanted(const struct slot *slot, int step)
 {
 	if (step == COUNTS || slot->is_counts)
 		return step == COUNTS;
-	/* threads go from cpu to cpu: stacks are made of all shares in one */
+	/* threads go from cpu to cpu, so stacks need all shares together */
 	return step == REPORT || (slot->options->stacks && !slot->unit->share);
 }
 
-/* The next step that is wanted. 1: there is none. */
+/* Starts the next step that is wanted. Returns 1 if there is none. */
 static int go_on(struct slot *slot)
 {
 	while (++slot->step < STEPS)
@@ -162,14 +162,14 @@ static int begin(struct slot *slot, const struct unit *unit)
 	return go_on(slot);
 }
 
-/* ---- what comes of a unit ---- */
+/* ---- results of a unit ---- */
 
 static bool was_killed(const struct slot *slot, int step)
 {
 	return slot->status[step] != -1 && WIFSIGNALED(slot->status[step]);
 }
 
-/* What the step said, without the program's name, at most @lines lines. */
+/* Copies the step's messages, without the program's name, at most @lines lines. */
 static void copy_said(const struct slot *slot, int step, unsigned int lines, FILE *out)
 {
 	FILE *in = open_file(slot, step, true);
@@ -192,7 +192,7 @@ static void copy_said(const struct slot *slot, int step, unsigned int lines, FIL
 		fclose(in);
 }
 
-/* Adds what a step wrote. 0; -ENODATA: it did not get that far; -ENOMEM, -EILSEQ. */
+/* Adds the output of a step. Returns 0; -ENODATA: it did not get so far; -ENOMEM or -EILSEQ. */
 static int add_step(const struct slot *slot, int step, struct sums *sums,
 		    struct recording *recording)
 {
@@ -214,7 +214,7 @@ static int add_step(const struct slot *slot, int step, struct sums *sums,
 	return !err && step == REPORT && !told ? -ENODATA : err;
 }
 
-/* Fills @sums with what the unit comes to; of one that failed only that. 0 or -ENOMEM. */
+/* Fills @sums with the unit's results, or only with its failure. Returns 0 or -ENOMEM. */
 static int gather(const struct slot *slot, struct sums *sums)
 {
 	struct recording recording = { .path = NULL };
@@ -271,11 +271,11 @@ struct work {
 	const struct fleet_options *options;
 	const struct units *units;
 	struct slot *slots;
-	size_t n_taken;		/* by number, with .parts */
+	size_t n_taken;		/* number of the next unit, with .parts */
 	bool is_over;		/* there are no more units */
 };
 
-/* A unit that is still to be done; NULL: there is none. */
+/* Takes a unit that is still to be done; NULL: there is none. */
 static const struct unit *take_unit(struct work *work)
 {
 	const struct fleet_options *options = work->options;
@@ -292,7 +292,7 @@ static const struct unit *take_unit(struct work *work)
 	return NULL;
 }
 
-/* 1: something has changed. */
+/* Starts or ends work in a slot. Returns 1 if something has changed. */
 static int look_at(struct work *work, struct slot *slot, size_t *n_done)
 {
 	int err = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The result: a directory of files. */
+/* Writes the result: a directory of files. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -156,7 +156,7 @@ static int write_folded(const struct fleet_options *options, struct sums *sums, 
 
 typedef int (*writer)(const struct fleet_options *options, struct sums *sums, FILE *out);
 
-/* What @write writes, as another format is made of it. */
+/* Returns the output of @write as input for another format. */
 static FILE *as_input(const struct fleet_options *options, struct sums *sums, writer write)
 {
 	FILE *file = tmpfile();
@@ -170,7 +170,7 @@ static FILE *as_input(const struct fleet_options *options, struct sums *sums, wr
 	return file;
 }
 
-/* Made of the counts if it can be (profile_format.add), else of the stacks. */
+/* Writes a format: made from counts if possible (profile_format.add), else from stacks. */
 static int write_format(const struct fleet_options *options, struct sums *sums,
 			const struct profile_format *format, FILE *out)
 {
@@ -192,7 +192,7 @@ static int write_format(const struct fleet_options *options, struct sums *sums,
 
 /* ---- files ---- */
 
-/* The file @name of the result; *@path and *@file are the caller's until close_result(). */
+/* Opens the file @name of the result. The caller keeps *@path and *@file until close_result(). */
 static FILE *open_result(const struct fleet_options *options, const char *name, char **path,
 			 struct output_file *file)
 {

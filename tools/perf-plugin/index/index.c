@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* `perf rvtrace index`: an index beside a recording, so that views need not decode all of it. */
+/*
+ * `perf rvtrace index`: makes an index beside a recording, so that views need not decode all of it.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -60,7 +62,7 @@ static int write_bytes(int fd, const char *bytes, size_t len)
 	return 0;
 }
 
-/* It is there as a whole, or not at all; one before it is replaced. */
+/* Writes the file completely or not at all, and replaces an older one. */
 static int write_file(const char *path, const void *bytes, size_t len)
 {
 	char *name;

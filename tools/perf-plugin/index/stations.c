@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Stations of an index: all is decoded with call stacks once more. */
+/* Makes the stations of an index: decodes all once more, with call stacks. */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/calls-saved.h"
@@ -12,7 +12,7 @@ struct making {
 	struct rvt_transfers *transfers;
 	struct rvt_session_sink sink;	/* of .transfers */
 	struct rvt_station_span told;
-	bool too_deep;		/* stacks that some views cut off */
+	bool too_deep;		/* some views cut stacks of this depth */
 };
 
 static void note_time(struct making *making, uint64_t time)
@@ -23,7 +23,7 @@ static void note_time(struct making *making, uint64_t time)
 		making->told.latest = time;
 }
 
-/* Of whatever a view may ask whether it passes its filters. */
+/* Notes the time of everything that a view may check by its filters. */
 static bool note_wanted(void *ctx, const struct rvt_hart_flow *hart)
 {
 	note_time(ctx, hart->time);
@@ -124,6 +124,6 @@ int index_add_stations(struct rvt_session *session, struct rvt_index *index)
 	calls_destroy(making.calls);
 	calls_unseen_clear(&making.unseen);
 	places_destroy(places);
-	/* without them it is an index still */
+	/* an index is useful without them, too */
 	return err == -ENOTSUP ? 0 : err;
 }
