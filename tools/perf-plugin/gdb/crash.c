@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Whether a signal ended the program. A recording has no signals, but it has the exits of threads,
- * and a program that exits does so by a system call: a thread whose last instruction is none was
- * killed. By a signal that came to it, or because another thread ended the program: then that one
- * was in its last system call at the same time.
+ * Finds out whether a signal ended the program. A recording has no signals, but it has the exits of
+ * threads, and a program exits by a system call. So a thread whose last instruction is no system
+ * call was killed: by a signal of its own, or because another thread ended the program, which was
+ * in its last system call at the same time.
  */
 #include <errno.h>
 #include "gdb/server.h"
 #include "session/access.h"
 
 #define SIGNAL_SEGV 11
-/* It takes a moment until the other threads are stopped. */
+/* It takes a moment to stop the other threads. */
 #define SAME_TIME_NS 1000000
 
-/* The thread whose exit the record tells of; .n_threads: none of these. */
+/* Returns the number of the thread whose exit the record reports; .n_threads: none of these. */
 static size_t find_thread(const struct server *server, const struct rvt_perfdata_record *record)
 {
 	const struct {
@@ -33,7 +33,7 @@ static size_t find_thread(const struct server *server, const struct rvt_perfdata
 	return server->n_threads;
 }
 
-/* Whether the thread's last instruction is a system call, and when it was. */
+/* Finds out whether the thread's last instruction is a system call, and when it was executed. */
 static int look_at_end(struct server *server, size_t n, bool *calls, uint64_t *time)
 {
 	const struct server_thread *thread = &server->threads[n];
@@ -45,7 +45,7 @@ static int look_at_end(struct server *server, size_t n, bool *calls, uint64_t *t
 	return err ? err : timeline_time(server->timeline, thread->number, last, time);
 }
 
-/* Whether thread @n, which did not call the system, was killed by a signal of its own. */
+/* Finds out whether a signal of its own killed thread @n, which did not call the system. */
 static int was_first(struct server *server, size_t n, uint64_t time, bool *first)
 {
 	int err = 0;
@@ -74,7 +74,7 @@ int crash_find(struct server *server, size_t *result)
 		bool calls, first;
 		uint64_t time;
 
-		/* where it would have gone on must be known: that is where the signal came */
+		/* needs the pc at which it would have continued, where the signal came */
 		if (n == server->n_threads ||
 		    !timeline_thread(server->timeline, server->threads[n].number)->next_pc)
 			continue;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 #include "gdb/files.h"
 
-/* DWARF's numbers of registers */
+/* numbers of registers in DWARF */
 enum { REG_RA = 1, REG_SP = 2, REG_FP = 8 };
 
 struct files {
@@ -113,7 +113,7 @@ size_t file_read(struct file *file, uint64_t vaddr, void *bytes, size_t len)
 	return 0;
 }
 
-/* Where in a section with notes the wanted one begins. False: it has none. */
+/* Finds the ABI note in a section of notes. Returns false if it has none. */
 static bool find_abi_note(Elf_Scn *section, size_t *at)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
@@ -169,11 +169,11 @@ static struct register_rule frame_register(Dwarf_Frame *frame, int number)
 	if (dwarf_frame_register(frame, number, memory, &ops, &n))
 		return rule;
 	if (!n) {
-		/* undefined has operations, and none of them */
+		/* "undefined" sets ops, to no operations; "same value" sets it to NULL */
 		rule.kind = ops ? FRAME_UNKNOWN : FRAME_SAME;
 		return rule;
 	}
-	/* of a register in memory: its address, from the frame's on */
+	/* only takes a register that is saved at an offset from the frame's address */
 	if (ops[0].atom != DW_OP_call_frame_cfa || n > 2)
 		return rule;
 	if (n == 2 && ops[1].atom != DW_OP_plus_uconst)

@@ -8,46 +8,46 @@
 #include "util/array.h"
 
 #define PART_BYTES (256u << 10)
-/* Of a long recording parts are longer. */
+/* The parts of a long recording are longer, so that there are at most so many. */
 #define MAX_PARTS 4096
 #define SEEN_BLOCKS 4096
-/* What no errno is: the page is full, or whoever asked has what it wants. */
+/* Ends decoding: the page is full, or .take has what it wants. No errno has this value. */
 #define FULL (-4097)
 
-/* Of a hart flow. */
+/* State of a hart flow. */
 struct hart_state {
 	size_t thread;		/* number + 1; 0: not known yet */
 	int32_t pid, tid;
 	uint32_t life;
-	size_t stint;		/* number + 1; 0: the next instruction begins one */
-	/* tracing stopped before that; 0: it did not, or that is not known */
+	size_t stint;		/* number + 1; 0: the next instruction begins a new one */
+	/* where tracing stopped, before the next instruction; 0: it did not, or not known */
 	uint64_t next_pc;
 	bool lost;
 	uint8_t reason;
 };
 
-/* Runs that are passed on. Each is held until what comes behind it is known. */
+/* Runs that are passed on. Each is held until the next one is known. */
 struct passing {
 	uint32_t thread;
 	gather_take take;
 	void *ctx;
 	struct run held;	/* .insns 0: none */
 	uint64_t held_at;
-	bool ended;		/* .take has what it wants */
+	bool ended;		/* .take wants no more */
 };
 
-/* One way through a part, or through all of them. */
+/* State while decoding a part, or all parts. */
 struct gathering {
 	struct timeline *timeline;
 	uint64_t turn;
 	uint32_t part;
-	uint64_t latest;	/* of the buffer's times */
-	bool again;		/* it is not the first way */
-	struct page *page;	/* to be filled; NULL: none */
+	uint64_t latest;	/* of the buffer's times so far */
+	bool again;		/* not the first decoding */
+	struct page *page;	/* to fill; NULL: none */
 	struct passing *passing;	/* NULL: nothing is passed on */
-	uint64_t wanted;	/* instruction that must be in it */
+	uint64_t wanted;	/* instruction that .page must have */
 	uint64_t order;
-	const struct rvt_block **seen;	/* in the part, by a hash: .code has them */
+	const struct rvt_block **seen;	/* blocks of the part by a hash, which .code has already */
 };
 
 static const uint8_t trap_halfwords[] = { 2 };
@@ -92,7 +92,7 @@ static size_t add_thread(struct timeline *timeline, const struct rvt_hart_flow *
 	return ++timeline->n_threads;
 }
 
-/* Number + 1; 0: out of memory. */
+/* Finds or adds the hart's thread. Returns its number + 1; 0: out of memory. */
 static size_t get_thread(struct timeline *timeline, const struct rvt_hart_flow *hart)
 {
 	struct thread_key key = { .tid = hart->task ? hart->task->tid : -2 - hart->cpu,
@@ -101,7 +101,7 @@ static size_t get_thread(struct timeline *timeline, const struct rvt_hart_flow *
 
 	if (!found)
 		return add_thread(timeline, hart, &key);
-	/* the last name that it has */
+	/* the last name it has wins */
 	timeline->threads[(*found)->number].base.comm = places_comm(timeline->places, hart);
 	return (*found)->number + 1;
 }
@@ -136,7 +136,7 @@ static int begin_stint(struct gathering *g, const struct rvt_hart_flow *hart,
 	}
 	if (array_grow(&timeline->stints, timeline->n_stints))
 		return -ENOMEM;
-	/* times of one buffer rise, but where it is damaged */
+	/* times of a buffer only fall if it is damaged */
 	if (hart->time > g->latest)
 		g->latest = hart->time;
 	timeline->stints[timeline->n_stints++] = (struct stint){
@@ -148,14 +148,14 @@ static int begin_stint(struct gathering *g, const struct rvt_hart_flow *hart,
 	return 0;
 }
 
-/* False: it is not to be in the page. */
+/* Makes room for a run. Returns false if the page is full. */
 static bool makes_room(struct page *page, uint64_t wanted)
 {
 	if (page->n < PAGE_RUNS)
 		return true;
 	if (wanted < page->first + page->insns)
 		return false;
-	/* what was wanted comes later: nobody has asked for these */
+	/* drops runs before the wanted one, which nobody has asked for */
 	page->first += page->insns;
 	page->insns = 0;
 	page->n = page->n_times = 0;
@@ -260,7 +260,7 @@ static struct hart_state *get_state(struct rvt_hart_flow *hart)
 	return hart->user;
 }
 
-/* A debugger that is on the host sees no guests. */
+/* Returns whether a guest runs, which a debugger of the host does not see. */
 static bool in_guest(const struct rvt_hart_flow *hart)
 {
 	return hart->task && hart->task->guest;
@@ -298,7 +298,7 @@ static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 
 /* ---- events ---- */
 
-/* An ecall or ebreak at @pc: it traps, and is in no run. */
+/* Makes a run of an ecall or ebreak at @pc, if there is one: as it traps, no run has it. */
 static bool traps_by_itself(struct rvt_hart_flow *hart, uint64_t pc, struct run *run)
 {
 	const uint8_t *bytes;
@@ -334,7 +334,7 @@ static int take_end(struct gathering *g, struct rvt_hart_flow *hart, struct hart
 		if (!g->again)
 			note_code(g, run.pc, 2 * run.halfwords[0]);
 		err = add_run(g, hart, state, &run);
-		/* a signal handler may be next, or another system call's end */
+		/* next is a signal handler, or the end of another system call */
 		if (!err && event->type == RVT_EVENT_STOP)
 			state->next_pc = event->pc + 4;
 		return err;
@@ -399,7 +399,7 @@ static struct rvt_session_sink make_sink(struct gathering *g)
 		.poll_ctx = g->timeline, .warning = g->again ? NULL : view_warning };
 }
 
-/* ---- all of it ---- */
+/* ---- all parts ---- */
 
 static int begin_part(void *ctx, size_t part, unsigned int buffer)
 {
@@ -475,7 +475,7 @@ int gather_all(struct timeline *timeline)
 	return 0;
 }
 
-/* ---- a part of it ---- */
+/* ---- one part ---- */
 
 static int decode_again(struct gathering *g, uint32_t part)
 {

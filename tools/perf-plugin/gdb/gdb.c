@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* `perf rvtrace gdb`: a recording as a program that a debugger runs, forwards and backwards. */
+/*
+ * `perf rvtrace gdb`: shows a recording to a debugger as a program that runs, forwards and
+ * backwards.
+ */
 #include <errno.h>
 #include <netdb.h>
 #include <signal.h>
@@ -45,7 +48,7 @@ static const struct option long_options[] = {
 struct gdb_options {
 	struct view_options view;
 	const char *listen;
-	const char *start;	/* NULL: not said */
+	const char *start;	/* NULL: not given */
 	bool kernel, no_stack;
 };
 
@@ -64,7 +67,7 @@ static bool is_wanted(const struct gdb_options *options, const struct timeline_t
 	return !options->view.tids || view_in_names(options->view.tids, id);
 }
 
-/* The process of which the wanted threads executed most. False: there is none. */
+/* Chooses the process whose wanted threads executed most. Returns false if there is none. */
 static bool choose_process(const struct server *server, const struct gdb_options *options,
 			   int32_t *pid)
 {
@@ -89,7 +92,10 @@ static bool choose_process(const struct server *server, const struct gdb_options
 	return most;
 }
 
-/* A debugger's thread has one program: of several that it executed, the one that ran longest. */
+/*
+ * Returns whether the thread ran this program longest of those that it executed: a debugger's
+ * thread has only one.
+ */
 static bool is_longest(const struct server *server, size_t n)
 {
 	const struct timeline_thread *thread = timeline_thread(server->timeline, n);
@@ -116,7 +122,7 @@ static int add_thread(struct server *server, size_t n)
 	return 0;
 }
 
-/* All threads of the chosen process: the one that is asked for, or the first, comes first. */
+/* Chooses all threads of the process. The ones that were asked for come first. */
 static int choose_threads(struct server *server, const struct gdb_options *options)
 {
 	const struct timeline_thread *thread;
@@ -179,7 +185,7 @@ static int listen_at_path(const char *path)
 	return fd;
 }
 
-/* PORT, which is this machine's only, or HOST:PORT. */
+/* Listens at PORT, for this machine only, or at HOST:PORT. */
 static int listen_at_port(const char *text)
 {
 	const struct addrinfo wanted = { .ai_socktype = SOCK_STREAM };
@@ -204,7 +210,7 @@ static int listen_at_port(const char *text)
 	return err ? err : fd;
 }
 
-/* Waits for one debugger. A descriptor, or -errno after a message. */
+/* Waits for a debugger. Returns a descriptor, or -errno after a message. */
 static int wait_for_debugger(const char *address)
 {
 	bool is_path = strchr(address, '/');
@@ -231,7 +237,7 @@ static int keep_waiting(void *ctx)
 	return server->runs && rsp_interrupted(&server->rsp) ? -EINTR : 0;
 }
 
-/* struct server.open */
+/* The function for struct server.open. */
 static int open_recording(struct server *server)
 {
 	const struct gdb_options *options = server->options;
@@ -262,7 +268,7 @@ static int serve(struct server *server, const struct gdb_options *options)
 	server->open = open_recording;
 	server->options = options;
 	if (options->listen) {
-		/* a debugger that has connected does not wait */
+		/* decodes while no debugger waits for an answer */
 		err = open_recording(server);
 		if (err)
 			return err;
@@ -306,7 +312,7 @@ static int take_option(void *ctx, int c, const char *argument)
 	}
 }
 
-/* 0; -errno after a message; 1: the help was all that was asked for. */
+/* Returns 0; -errno after a message; 1: only the help was asked for. */
 static int parse_options(struct gdb_options *options, int argc, char **argv)
 {
 	const struct view_command command = { help, "hf" VIEW_SHORT_OPTIONS, long_options,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The debugger's `monitor` command: where in the recording, and what of it is missing. */
+/*
+ * The debugger's `monitor` command: tells the position in the recording, and what is missing there.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -105,7 +107,7 @@ static void stack(struct server *server, const char *text)
 		tell_lines(server, lines);
 }
 
-/* False: it is no position. */
+/* Parses a position. Returns false if it is none. */
 static bool find_position(struct server *server, const char *text, uint64_t *number)
 {
 	const struct server_thread *thread = &server->threads[server->asked];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* What qXfer asks for: the target's description, threads, libraries. */
+/* Answers qXfer: the target's description, threads, libraries. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,7 +36,7 @@ static void put_target(struct server *server, FILE *out)
 	for (unsigned int i = 0; i < TARGET_REGISTERS; i++) {
 		const char *type = i == TARGET_PC || i == TARGET_RA ? "code_ptr" :
 			i == TARGET_SP || i == TARGET_FP ? "data_ptr" : "int";
-		/* LLDB has a number for pc that DWARF has not, and unwinds with it */
+		/* LLDB gives pc a number that DWARF does not have, and unwinds by it */
 		const char *generic = i == TARGET_PC ? " generic=\"pc\" dwarf_regnum=\"11451\"" :
 			i == TARGET_SP ? " generic=\"sp\"" : i == TARGET_FP ? " generic=\"fp\"" :
 			i == TARGET_RA ? " generic=\"ra\"" : "";
@@ -80,9 +80,10 @@ static void put_threads(struct server *server, FILE *out)
 }
 
 /*
- * gdb asks for these when it takes the program for one of Linux, because a file that it has says so
- * (those that it gets here do not). Then it does not let the stub step, but sets breakpoints where
- * it expects the next instruction (its riscv_software_single_step()).
+ * Writes libraries, and notes that gdb guesses. gdb asks for these if it takes the program for one
+ * of Linux, because a file of its own says so (those that it gets here do not). Then it does not
+ * let the stub step, but sets breakpoints where it expects the next instruction (its
+ * riscv_software_single_step()).
  */
 static void put_linux_libraries(struct server *server, FILE *out)
 {
@@ -106,13 +107,16 @@ static bool put_document(struct server *server, const char **text, FILE *out)
 		target_put_program(server->target, out);
 	else
 		return false;
-	/* the annex may name a process: there is one */
+	/* the annex may name a process, but there is only one */
 	while (**text && **text != ':')
 		++*text;
 	return true;
 }
 
-/* A document in pieces; it is made again for each, and is the same until the program moves. */
+/*
+ * Sends a piece of a document. The document is made anew for each piece, but only changes when the
+ * program moves.
+ */
 int packet_document(struct server *server, const char *text)
 {
 	uint64_t offset, len;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* vFile: the program's files, for a debugger that has none of them. */
+/* Answers vFile: serves the program's files to a debugger that has none of them. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include "gdb/packets.h"
 
-/* File errors of the protocol (not of this system). */
+/* File errors of the protocol (with its own numbers). */
 #define FILE_ENOENT 2
 #define FILE_EBADF 9
 #define FILE_EINVAL 22
@@ -31,7 +31,7 @@ static int file_open(struct server *server, const char *text)
 	if (!packet_take_bytes(&text, name, sizeof(name)) || !packet_take_char(&text, ',') ||
 	    !packet_take_hex(&text, &flags) || flags & FILE_CREATES)
 		return file_error(server, FILE_EINVAL);
-	/* nothing but what the program had mapped: the debugger may be anybody's */
+	/* serves only files that the program had mapped, as anybody may have connected */
 	path = target_file(server->target, name);
 	if (!path)
 		return file_error(server, FILE_ENOENT);
@@ -47,7 +47,7 @@ static int file_open(struct server *server, const char *text)
 	return file_error(server, FILE_EMFILE);
 }
 
-/* What the descriptor at *@text, which moves on, is; NULL: nothing. */
+/* Takes a descriptor off *@text, and returns its entry. NULL: it is not open. */
 static char **take_file_number(struct server *server, const char **text)
 {
 	uint64_t fd;
@@ -58,9 +58,9 @@ static char **take_file_number(struct server *server, const char **text)
 }
 
 /*
- * gdb takes a program with this note for one of Linux, and does not let the stub step through it
- * then (see put_linux_libraries()): it sees a note of no type in its place. @bytes are those of the
- * file from @offset on.
+ * Hides the ABI note in @bytes, which are those of the file from @offset on, by giving it no type.
+ * gdb takes a program with this note for one of Linux, and does not let the stub step then (see
+ * put_linux_libraries()).
  */
 static void hide_note(uint64_t note, uint64_t offset, uint8_t *bytes, size_t n)
 {
@@ -102,7 +102,7 @@ static void put_big_endian(FILE *out, uint64_t value, size_t width)
 		putc(value >> 8 * width & 0xff, out);
 }
 
-/* struct stat of the protocol: what debuggers look at is the size. */
+/* Sends struct stat of the protocol. Debuggers look at the size. */
 static int file_stat(struct server *server, const char *text)
 {
 	char **path = take_file_number(server, &text);

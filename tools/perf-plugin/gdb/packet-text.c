@@ -32,9 +32,9 @@ void packet_put_hex(FILE *out, const uint8_t *bytes, size_t len)
 		fprintf(out, "%02x", bytes[i]);
 }
 
-/* ---- reading what the debugger says ---- */
+/* ---- reading packets ---- */
 
-/* A hexadecimal number; *@text moves behind it. False: there is none. */
+/* Takes a hexadecimal number, and moves *@text behind it. Returns false if there is none. */
 bool packet_take_hex(const char **text, uint64_t *value)
 {
 	char *end;
@@ -54,7 +54,7 @@ bool packet_take_char(const char **text, char c)
 	return true;
 }
 
-/* "word" at the beginning; *@text moves behind it. */
+/* Takes @word off the beginning, and moves *@text behind it. Returns false if it is not there. */
 bool packet_take_word(const char **text, const char *word)
 {
 	size_t len = strlen(word);
@@ -71,7 +71,7 @@ bool packet_take_range(const char **text, uint64_t *from, uint64_t *len)
 		packet_take_hex(text, len);
 }
 
-/* The bytes of hexadecimal text up to its end or a character that is none; zero-terminated. */
+/* Takes the bytes of hexadecimal text, up to another character; adds a zero. Returns how many. */
 size_t packet_take_bytes(const char **text, char *bytes, size_t room)
 {
 	size_t n = 0;

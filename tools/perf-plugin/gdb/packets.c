@@ -10,7 +10,10 @@
 
 /* ---- threads ---- */
 
-/* A thread as packets name it. -1: there is none; 0 and -1 in the packet are @any. */
+/*
+ * Takes the name of a thread in a packet; 0 and -1 mean @any. Returns -1 if there is no such
+ * thread.
+ */
 static ssize_t take_thread(struct server *server, const char **text, size_t any)
 {
 	uint64_t id;
@@ -59,7 +62,7 @@ static void put_register(struct server *server, FILE *out, unsigned int number)
 		return;
 	}
 	if (!number)
-		value = 0;	/* it is always that */
+		value = 0;	/* is always zero */
 	for (size_t i = 0; i < width; i++)
 		fprintf(out, "%02x", (unsigned int)(value >> 8 * i & 0xff));
 }
@@ -68,7 +71,10 @@ static int read_registers(struct server *server)
 {
 	FILE *out;
 
-	/* it takes "xx" for a value: one by one an error says that there is none */
+	/*
+	 * LLDB takes "xx" for a value; if asked register by register, an error says that it is not
+	 * known
+	 */
 	if (server->is_lldb)
 		return packet_send(server, "");
 	out = packet_begin(server);
@@ -94,7 +100,7 @@ static int read_register(struct server *server, const char *text)
 	return packet_end(server, out);
 }
 
-/* Only the position in the recording can be set: that goes there. */
+/* Writes a register. Only the position in the recording can be written, which moves there. */
 static int write_register(struct server *server, const char *text)
 {
 	const struct server_thread *thread = &server->threads[server->asked];
@@ -137,7 +143,7 @@ static int read_memory(struct server *server, const char *text)
 	return packet_end(server, out);
 }
 
-/* Z0, Z1: they are the same. */
+/* Z0 and Z1 do the same. */
 static int set_breakpoint(struct server *server, const char *text, bool set)
 {
 	uint64_t addr;
@@ -150,11 +156,11 @@ static int set_breakpoint(struct server *server, const char *text, bool set)
 	return packet_send(server, server_set_breakpoint(server, addr, set) ? "E0c" : "OK");
 }
 
-/* ---- stopping and going ---- */
+/* ---- stopping and running ---- */
 
 /*
- * For LLDB, which does not know where recordings begin and end. At first, too: it takes any trap at
- * the program's entry for its own breakpoint there, and runs on.
+ * Tells LLDB a reason, as it does not know where recordings begin and end. It needs one at the
+ * start, too, where it takes a trap at the program's entry for its own breakpoint, and continues.
  */
 static void put_reason(const struct server *server, FILE *out)
 {
@@ -203,7 +209,7 @@ static int resume(struct server *server, const struct resumption *how)
 	return send_stop(server);
 }
 
-/* c, s, C, S, bc, bs: of the thread that Hc named. */
+/* Resumes by c, s, C, S, bc, bs: the thread that Hc named. */
 static int resume_one(struct server *server, bool is_step, bool back)
 {
 	const struct resumption how = {
@@ -213,7 +219,7 @@ static int resume_one(struct server *server, bool is_step, bool back)
 	return resume(server, &how);
 }
 
-/* An action of vCont: *@how is what it says; false: it is none. */
+/* Takes an action of vCont into *@how. Returns false if it is none. */
 static bool take_action(const char **text, struct resumption *how)
 {
 	uint64_t signal;
@@ -232,8 +238,8 @@ static bool take_action(const char **text, struct resumption *how)
 }
 
 /*
- * vCont: a thread that steps decides what happens; without one all threads with a "c", or the only
- * one, run.
+ * Resumes by vCont. A thread that steps decides what happens; else all threads with a "c", or the
+ * only one, run.
  */
 static int resume_threads(struct server *server, const char *text)
 {
@@ -262,7 +268,7 @@ static int resume_threads(struct server *server, const char *text)
 
 /* ---- questions ---- */
 
-/* For LLDB: why a thread is stopped; all but one because that one is. */
+/* Tells LLDB why a thread is stopped: the others are because the current one is. */
 static int tell_thread(struct server *server, const char *text)
 {
 	ssize_t thread = take_thread(server, &text, server->current);
@@ -290,7 +296,7 @@ static int tell_supported(struct server *server, const char *text)
 	char reply[512];
 
 	server->swbreak = strstr(text, "swbreak+");
-	/* gdb skips what is in no packet; LLDB loses its thread over it */
+	/* gdb skips bytes that are in no packet; LLDB loses its thread */
 	server->rsp.skips_bytes = strstr(text, "qRelocInsn+");
 	snprintf(reply, sizeof(reply), "PacketSize=%x;QStartNoAckMode+;qXfer:features:read+;"
 		 "qXfer:threads:read+;qXfer:auxv:read+;qXfer:libraries-svr4:read+;"
@@ -300,7 +306,7 @@ static int tell_supported(struct server *server, const char *text)
 	return packet_send(server, reply);
 }
 
-/* Where the program is, for a gdb that does not take it for one of Linux. */
+/* Tells gdb where the program is, if it does not take it for one of Linux. */
 static int tell_offsets(struct server *server)
 {
 	char reply[64];
@@ -324,7 +330,7 @@ static int execute(struct server *server, const char *text)
 	return packet_send(server, "OK");
 }
 
-/* For LLDB. */
+/* Tells LLDB about the process. */
 static int tell_process(struct server *server)
 {
 	const struct timeline_thread *thread =
@@ -376,7 +382,7 @@ static int take_query(struct server *server, const char *text)
 	return packet_send(server, "");
 }
 
-/* H: whom what follows is about. */
+/* H: chooses the thread that the next packets are about. */
 static int choose_thread(struct server *server, const char *text)
 {
 	bool runs = *text == 'c', all;
@@ -416,7 +422,7 @@ static int take_v(struct server *server, const char *text)
 	return packet_send(server, server->done ? "OK" : "");
 }
 
-/* What needs no program. False: it is about the program. */
+/* Answers packets that need no program. Returns false if the packet needs it. */
 static bool take_greeting(struct server *server, const char *text, int *err)
 {
 	if (packet_take_word(&text, "qSupported")) {
@@ -476,7 +482,7 @@ static int take_packet(struct server *server, const char *data, size_t len)
 	case 'k':
 		server->done = true;
 		return 0;
-	/* the recording is as it is: nothing can be changed in it */
+	/* a recording cannot be changed */
 	case 'G': case 'M': case 'X': return packet_send(server, "E01");
 	default: return packet_send(server, "");
 	}

@@ -8,9 +8,9 @@
 #include "gdb/rsp.h"
 
 #define INTERRUPT 3
-#define WAITING 500	/* ms between bytes while the debugger waits */
+#define WAITING 500	/* ms between bytes to a debugger that waits */
 #define ESCAPE '}'
-#define ESCAPED 0x20	/* differs in an escaped byte */
+#define ESCAPED 0x20	/* XOR of an escaped byte */
 
 static int hex_digit(uint8_t c)
 {
@@ -67,7 +67,7 @@ enum rsp_result rsp_take(struct rsp_reader *reader, uint8_t byte)
 
 	if (!reader->in_packet)
 		return take_outside(reader, byte);
-	if (byte == '$')	/* the debugger began again */
+	if (byte == '$')	/* the debugger has started anew */
 		return reader->in_packet = false, take_outside(reader, byte);
 	if (reader->sum_digits) {
 		digit = hex_digit(byte);
@@ -125,7 +125,7 @@ static int write_all(int fd, const char *bytes, size_t len)
 	return 0;
 }
 
-/* False: the debugger has gone. */
+/* Reads bytes. Returns false if the connection is closed. */
 static bool fill(struct rsp *rsp)
 {
 	ssize_t n;
@@ -187,7 +187,7 @@ bool rsp_interrupted(struct rsp *rsp)
 {
 	struct pollfd wait = { .fd = rsp->in, .events = POLLIN };
 
-	/* while the program runs a debugger sends nothing else */
+	/* a debugger sends nothing else while the program runs */
 	if (rsp->at == rsp->end && poll(&wait, 1, 0) > 0 && !fill(rsp))
 		return true;
 	if (rsp->at == rsp->end || rsp->bytes[rsp->at] != INTERRUPT)

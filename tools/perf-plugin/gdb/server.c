@@ -7,7 +7,7 @@
 #include "gdb/server.h"
 #include "util/array.h"
 
-/* Losses that are told one by one, in one go. */
+/* Losses that are told one by one when the program moves. */
 #define MAX_SEAMS 4
 
 void server_tell(struct server *server, const char *format, ...)
@@ -28,7 +28,7 @@ void server_tell(struct server *server, const char *format, ...)
 	rsp_send(&server->rsp, packet, n);
 }
 
-/* ---- where threads are ---- */
+/* ---- positions of threads ---- */
 
 uint64_t server_time(struct server *server, size_t n, uint64_t number)
 {
@@ -47,7 +47,7 @@ void server_set_position(struct server *server, size_t n)
 
 	if (n == server->current)
 		return;
-	/* of all that it may be about to execute then, what it was before */
+	/* keeps its position if it may be there at that time, as there can be several */
 	if (server_time(server, n, thread->at) >= server->now &&
 	    (!thread->at || server_time(server, n, thread->at - 1) <= server->now))
 		return;
@@ -85,7 +85,7 @@ int server_set_breakpoint(struct server *server, uint64_t addr, bool set)
 
 /* ---- running ---- */
 
-/* What the thread crosses between both instructions. */
+/* Tells the losses between both instructions. */
 static void tell_losses(struct server *server, size_t n, uint64_t from, uint64_t to)
 {
 	struct timeline_seam seams[MAX_SEAMS];
@@ -110,7 +110,7 @@ static void stop_at(struct server *server, size_t n, uint64_t number, enum stop_
 	server->stop = stop;
 }
 
-/* There is nothing more: the thread goes to its end, or its beginning. */
+/* Stops because there is nothing more: moves the thread to its end, or its beginning. */
 static void stop_at_end(struct server *server, size_t n, bool back)
 {
 	const struct server_thread *thread = &server->threads[n];
@@ -168,7 +168,7 @@ static int step(struct server *server, const struct resumption *how)
 	return 0;
 }
 
-/* Where thread @n meets a breakpoint first, not behind .now of the nearest of the others. */
+/* Finds where thread @n first meets a breakpoint, up to @limit. */
 static int find_breakpoint(struct server *server, size_t n, const struct resumption *how,
 			   uint64_t limit, uint64_t *number)
 {
@@ -178,7 +178,7 @@ static int find_breakpoint(struct server *server, size_t n, const struct resumpt
 	int err = timeline_find(server->timeline, thread->number, thread->at,
 				limit < insns ? limit : insns - 1, how->back, &wanted, number);
 
-	/* what it would have executed next is in no run */
+	/* no run has the instruction that it would have executed next */
 	if (err == -ENOENT && !how->back && limit == insns && thread->at < insns &&
 	    thread->last == insns && !pc_of(server, n, insns, &pc) && is_breakpoint(server, pc)) {
 		*number = insns;
@@ -187,7 +187,7 @@ static int find_breakpoint(struct server *server, size_t n, const struct resumpt
 	return err;
 }
 
-/* How far thread @n may look: what is behind @time another thread stops before. */
+/* Limits how far thread @n searches: not beyond @time, where another thread stops first. */
 static int find_limit(struct server *server, size_t n, bool back, bool any, uint64_t time,
 		      uint64_t *limit)
 {
@@ -204,7 +204,7 @@ static int run(struct server *server, const struct resumption *how)
 	uint64_t at = 0, time = 0;
 
 	for (size_t i = 0; i < server->n_threads; i++) {
-		/* the one that runs first finds the others' limit */
+		/* begins with the thread that runs, whose stop limits the search in the others */
 		size_t n = (how->thread + i) % server->n_threads;
 		uint64_t limit, number;
 		int err;

@@ -4,13 +4,16 @@
 #include "gdb/stacks.h"
 
 #define MAX_DEPTH 4096
-/* Copies over all of the thread, twice as far apart when there are too many ... */
+/*
+ * Number of copies over the thread's whole length. When there are too many, every second one is
+ * dropped.
+ */
 #define MAX_FAR 128
 #define FIRST_APART (64u << 10)
-/* ... and some before the position that was asked for last, for whoever goes back from there. */
+/* Number of copies before the position that was last asked for, to step back from there. */
 #define MAX_NEAR 64
 #define NEAR_APART 1024
-/* A hidden trap leads there: any address of the kernel. */
+/* Stands for the target of a hidden trap: any address of the kernel. */
 #define KERNEL_PC (UINT64_C(1) << 63)
 
 struct copy {
@@ -26,12 +29,12 @@ struct copies {
 struct stacks {
 	struct timeline *timeline;
 	struct rvt_unwind *unwind;
-	size_t thread;		/* whose they are */
+	size_t thread;		/* thread of the stacks */
 	struct copies far, near;
-	uint64_t apart;		/* of .far */
+	uint64_t apart;		/* distance of copies in .far */
 	struct copy now;	/* .stack NULL: none */
 	uint64_t wanted;
-	uint64_t stop;		/* where the next copy may be due */
+	uint64_t stop;		/* position where to check for the next copy */
 };
 
 static void forget(struct copies *copies)
@@ -74,9 +77,9 @@ void stacks_destroy(struct stacks *stacks)
 	free(stacks);
 }
 
-/* ---- what instructions do to it ---- */
+/* ---- effects of instructions ---- */
 
-/* @to is not where the instruction leads: a trap came, and something else went on. */
+/* Takes a trap: execution continued at .next_pc, where the instruction does not lead. */
 static int take_trap(struct rvt_callstack *stack, const struct timeline_step *step)
 {
 	bool again = step->insn.iclass != RVT_INSN_ECALL && step->insn.iclass != RVT_INSN_EBREAK;
@@ -89,7 +92,7 @@ static int take_trap(struct rvt_callstack *stack, const struct timeline_step *st
 	return err;
 }
 
-/* A call that may be a return, too, where coroutines call each other. */
+/* Ends the innermost call, if a coroutine jump returns from it: it can be both return and call. */
 static void end_swapped(struct rvt_callstack *stack, uint64_t to)
 {
 	const struct rvt_frame *top = rvt_callstack_frame(stack, 0);
@@ -177,7 +180,7 @@ static int keep(struct stacks *stacks)
 	return err;
 }
 
-/* The last copy at @number or before it; NULL: none. */
+/* Returns the last copy at @number or before; NULL: none. */
 static const struct copy *find_copy(const struct stacks *stacks, uint64_t number)
 {
 	const struct copies *both[] = { &stacks->far, &stacks->near };
@@ -193,7 +196,7 @@ static const struct copy *find_copy(const struct stacks *stacks, uint64_t number
 	return found;
 }
 
-/* .now is the stack nearest to @number, and before it. */
+/* Makes .now the nearest stack before @number. */
 static int go_near(struct stacks *stacks, uint64_t number)
 {
 	const struct copy *copy = find_copy(stacks, number);
@@ -254,7 +257,7 @@ int stacks_at(struct stacks *stacks, size_t thread, uint64_t number, struct rvt_
 		stacks->now.number = number;
 	}
 	if (err) {
-		/* it is neither here nor there */
+		/* the stack is at no known position */
 		rvt_callstack_destroy(stacks->now.stack);
 		stacks->now.stack = NULL;
 		return err;

@@ -9,9 +9,9 @@
 #include "image/image.h"
 #include "util/array.h"
 
-/* Frames that a debugger is shown. */
+/* Maximum number of frames that a debugger gets. */
 #define MAX_FRAMES 1024
-/* Between frames whose distance no call frame information tells. */
+/* Distance of frames if call frame information does not tell it. */
 #define FRAME_BYTES 4096
 #define PAGE_BYTES 4096
 
@@ -19,14 +19,14 @@ struct slot {
 	uint64_t addr, value;
 };
 
-/* A frame with what of it is the same for all of its function. */
+/* A frame. All but .pc and .at are the same throughout the function's call. */
 struct frame {
-	uint64_t pc;		/* where it goes on */
+	uint64_t pc;		/* where it continues */
 	uint64_t at;		/* .pc, or the call before it */
 	uint64_t cfa;
 	struct frame_layout layout;
-	bool known;		/* .layout is */
-	bool needs_fp;		/* the debugger must find .fp in s0 */
+	bool known;		/* .layout is known */
+	bool needs_fp;		/* the debugger must find .fp in s0 to unwind */
 	uint64_t fp;
 };
 
@@ -39,10 +39,10 @@ struct target {
 	struct files *files;
 	size_t thread;
 	uint64_t number;
-	bool laid_out;		/* what follows is that of .thread and .number */
+	bool laid_out;		/* what follows is for .thread and .number */
 	struct frame *frames;	/* the innermost first */
 	size_t n_frames;
-	struct slot *slots;	/* of the stack that is made up */
+	struct slot *slots;	/* of the synthetic stack */
 	size_t n_slots;
 	struct { bool known; uint64_t value; } registers[TARGET_REGISTERS];
 };
@@ -72,15 +72,15 @@ static struct rvt_space *space_of(struct target *target)
 }
 
 /*
- * As it is at the end of the recording: with all files that the program ever mapped, as a rule. So
- * debuggers need not be told of files that come.
+ * Returns the address space at the end of the recording, which usually has all files that the
+ * program ever mapped. So debuggers need not be told about new ones.
  */
 static struct rvt_space *last_space(struct target *target)
 {
 	return timeline_space(target->timeline, target->thread, UINT64_MAX);
 }
 
-/* The file that has @addr, and the address in it; NULL: none. */
+/* Returns the file that has @addr, and the address in it; NULL: none. */
 static struct file *file_at(struct target *target, struct rvt_space *space, uint64_t addr,
 			    uint64_t *vaddr)
 {
@@ -115,7 +115,7 @@ static int find_pc(struct target *target, uint64_t *pc)
 	return err;
 }
 
-/* The innermost frames, up to where callers are not known. */
+/* Finds the innermost frames, up to where callers are not known. */
 static int find_frames(struct target *target, uint64_t pc)
 {
 	struct rvt_callstack *stack;
@@ -149,8 +149,8 @@ static uint64_t below(uint64_t cfa, const struct register_rule *rule)
 }
 
 /*
- * Each frame's address follows from those of its callers, so that it is the same as long as the
- * function runs: debuggers know a frame by it.
+ * Lays out the frames. The address of each depends only on its callers, so that it stays the same
+ * while the function runs: debuggers identify a frame by it.
  */
 static void lay_out(struct target *target)
 {
@@ -166,7 +166,7 @@ static void lay_out(struct target *target)
 			frame->needs_fp = true;
 			frame->fp = cfa - rule->offset;
 		} else if (frame->known && frame->layout.fp.kind == FRAME_SAME && caller) {
-			/* it is the caller's, whoever needs it */
+			/* the function has the caller's value, in case a caller needs it */
 			frame->needs_fp = caller->needs_fp;
 			frame->fp = caller->fp;
 		}
@@ -283,14 +283,17 @@ static size_t read_slot(const struct target *target, uint64_t addr, uint8_t *byt
 	return 0;
 }
 
-/* Segments without code are in no mapping that the recording has: those of the file beside them. */
+/*
+ * Reads from a file. A recording only has mappings of code; other segments are found by the file's
+ * mapping beside them.
+ */
 static size_t read_file(struct target *target, struct rvt_space *space, uint64_t addr,
 			uint8_t *bytes, size_t len)
 {
 	const struct rvt_mapping *mapping = space ? rvt_space_next(space, addr) : NULL;
 	const struct rvt_mapping *before = NULL, *sides[2];
 
-	/* files lie in one piece: code before @addr, or behind it */
+	/* files are contiguous: their code is before @addr, or behind it */
 	for (const struct rvt_mapping *m = space ? rvt_space_next(space, 0) : NULL;
 	     m && m->last < addr;
 	     m = rvt_space_next(space, m->last + 1))
@@ -352,14 +355,17 @@ size_t target_read(struct target *target, uint64_t addr, uint8_t *bytes, size_t 
 
 /* ---- files ---- */
 
-/* A file that is mapped: the first mapping of it, which is the only one as a rule. */
+/* A mapped file, with its first mapping, which usually is the only one. */
 struct module {
 	const char *path;
 	struct file *file;
 	uint64_t bias, start;
 };
 
-/* The next one that starts behind *@addr, which moves on. False: there is none. */
+/*
+ * Finds the next file that starts at *@addr or above, and moves *@addr. Returns false if there is
+ * none.
+ */
 static bool next_module(struct target *target, struct rvt_space *space, uint64_t *addr,
 			struct module *module)
 {
@@ -394,8 +400,8 @@ static bool has_interpreter(const struct module *module)
 }
 
 /*
- * The program among them: it is what names an interpreter, or lies below all others. libc.so.6
- * names one, too, but lies above.
+ * Finds the program among the files: it has an interpreter, or has the lowest address. libc.so.6
+ * has one, too, but a higher address.
  */
 static bool find_program(struct target *target, struct module *program)
 {
@@ -497,7 +503,7 @@ static void put_aux(const struct target *target, FILE *out, uint64_t type, uint6
 	put_word(target, out, value);
 }
 
-/* Where the program headers are in memory. */
+/* Finds where the program headers are in memory. */
 static bool find_phdrs(const struct module *module, uint64_t *addr)
 {
 	GElf_Phdr phdr;
@@ -521,7 +527,7 @@ static bool is_interpreter_of(const struct module *module, const char *name)
 	return !strcmp(base ? base + 1 : module->path, wanted ? wanted + 1 : name);
 }
 
-/* The dynamic loader's bias. */
+/* Finds the bias of the dynamic loader. */
 static bool find_loader(struct target *target, const struct module *program, uint64_t *bias)
 {
 	struct rvt_space *space = last_space(target);
@@ -602,7 +608,7 @@ static void put_library(struct target *target, const struct module *module, bool
 
 	fputs("<library name=\"", out);
 	put_xml(out, recorded_name(target, module->path));
-	/* the loader's structures are not known: its numbers stand for them */
+	/* addresses of the file stand for the loader's structures, which are not known */
 	if (svr4)
 		fprintf(out, "\" lm=\"0x%" PRIx64 "\" l_addr=\"0x%" PRIx64 "\" l_ld=\"0x%" PRIx64
 			"\"/>", module->start, module->bias,

@@ -6,7 +6,10 @@
 #include "gdb/gather.h"
 #include "util/array.h"
 
-/* Instructions of a walk, more than a page has: its part would be decoded for each page. */
+/*
+ * Walks of more instructions than a few pages have do not use pages, as a part is decoded for each
+ * page.
+ */
 #define STREAMED (4 * PAGE_RUNS)
 
 int timeline_create(struct view *view, struct places *places,
@@ -62,7 +65,7 @@ static const struct stint *stints_of(const struct timeline *timeline, size_t thr
 	return &timeline->stints[timeline->threads[thread].first];
 }
 
-/* The stint that has instruction @number; NULL: there are not that many. */
+/* Returns the stint with instruction @number; NULL: there are not that many. */
 static const struct stint *find_stint(const struct timeline *timeline, size_t thread,
 				      uint64_t number)
 {
@@ -78,7 +81,10 @@ static bool has(const struct page *page, const struct stint *stint, uint64_t at)
 	       at >= page->first && at - page->first < page->insns;
 }
 
-/* The page in memory with instruction @at of the thread in the stint's part; NULL: none has it. */
+/*
+ * Returns the page in memory with instruction @at of the stint's part and thread; NULL: there is
+ * none.
+ */
 static struct page *kept_page(struct timeline *timeline, const struct stint *stint, uint64_t at)
 {
 	for (struct page *page = timeline->pages; page < timeline->pages + MAX_PAGES; page++)
@@ -87,7 +93,7 @@ static struct page *kept_page(struct timeline *timeline, const struct stint *sti
 	return NULL;
 }
 
-/* The same, decoded if it is not there. */
+/* Returns that page, and decodes it if it is not in memory. */
 static int find_page(struct timeline *timeline, const struct stint *stint, uint64_t at,
 		     struct page **result)
 {
@@ -113,7 +119,7 @@ static int find_page(struct timeline *timeline, const struct stint *stint, uint6
 	return err;
 }
 
-/* The last run of the page that begins at or before instruction @at of the part. */
+/* Returns the last run of the page that begins at or before instruction @at of the part. */
 static struct run *find_run(const struct page *page, uint64_t at)
 {
 	size_t low = 0, high = page->n;
@@ -134,7 +140,7 @@ struct position {
 	const struct stint *stint;
 	struct page *page;
 	struct run *run;
-	uint32_t n;		/* of the instruction, in .run */
+	uint32_t n;		/* number of the instruction in .run */
 };
 
 static int find(struct timeline *timeline, size_t thread, uint64_t number,
@@ -156,7 +162,7 @@ static int find(struct timeline *timeline, size_t thread, uint64_t number,
 	return 0;
 }
 
-/* Number of the first instruction of a run, in the thread; it may be before the stint. */
+/* Returns the number of the run's first instruction in the thread; it may be before the stint. */
 static int64_t number_of(const struct position *position, const struct run *run)
 {
 	return position->stint->number + (position->page->first + run->at - position->stint->first);
@@ -218,7 +224,9 @@ int timeline_at(struct timeline *timeline, size_t thread, uint64_t time, uint64_
 	size_t low = 0, high = of->n;
 	uint64_t first, last;
 
-	/* the first stint that begins at @time or later: it may be within the one before */
+	/*
+	 * the first stint that begins at @time or later; the instruction may be in the one before
+	 */
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
@@ -274,9 +282,9 @@ size_t timeline_losses(const struct timeline *timeline, size_t thread, uint64_t 
 	return n;
 }
 
-/* ---- looking for addresses ---- */
+/* ---- searching addresses ---- */
 
-/* How many instructions of @run are before address @pc; -1: it is not there. */
+/* Returns how many instructions of @run are before address @pc; -1: @pc is not in it. */
 static int64_t index_in(const struct run *run, uint64_t pc)
 {
 	uint64_t at = run->pc;
@@ -290,8 +298,8 @@ static int64_t index_in(const struct run *run, uint64_t pc)
 }
 
 /*
- * The instruction of @run from @low to @high, both of it, that is wanted: the first one, or the
- * last one. -1: none.
+ * Returns the first (@back: last) wanted instruction of @run from @low to @high, inclusive. -1:
+ * none.
  */
 static int64_t look_in(const struct run *run, int64_t low, int64_t high, bool back,
 		       const struct timeline_wanted *wanted)
@@ -312,8 +320,8 @@ static int64_t look_in(const struct run *run, int64_t low, int64_t high, bool ba
 }
 
 /*
- * From @position up to @limit, within its page and stint. 0, -ENOENT: *@next is to be looked
- * at.
+ * Searches from @position up to @limit, within its page and stint. Returns 0, or -ENOENT: continue
+ * at *@next.
  */
 static int look_in_page(const struct position *position, uint64_t limit, bool back,
 			const struct timeline_wanted *wanted, uint64_t *number, uint64_t *next)
@@ -353,7 +361,7 @@ static int look_in_page(const struct position *position, uint64_t limit, bool ba
 	}
 }
 
-/* Whether anything that is wanted may be in the part. */
+/* Returns whether the part may have a wanted address. */
 static bool may_have(const struct part_code *code, const struct timeline_wanted *wanted)
 {
 	for (size_t i = 0; i < wanted->n; i++) {
@@ -367,22 +375,22 @@ static bool may_have(const struct part_code *code, const struct timeline_wanted 
 	return false;
 }
 
-/* A way through the parts of a thread: each is decoded once at most. */
+/* A search through the parts of a thread. Each is decoded at most once. */
 struct search {
 	const struct timeline_wanted *wanted;
 	bool back;
-	bool *looked;		/* in the part */
+	bool *looked;		/* parts that were searched */
 	/*
-	 * By part: the wanted instruction that is nearest to where the search came into it, by
-	 * number in the part and thread; UINT64_MAX: there is none.
+	 * By part: the wanted instruction nearest to where the search entered the part, by number
+	 * in the part and thread; UINT64_MAX: none.
 	 */
 	uint64_t *nearest;
 };
 
 struct look {
 	const struct search *search;
-	uint64_t from;		/* in the part */
-	uint64_t found;		/* UINT64_MAX: nothing */
+	uint64_t from;		/* by number in the part */
+	uint64_t found;		/* UINT64_MAX: none */
 };
 
 static int look_at_run(void *ctx, const struct run *run, uint64_t at, uint64_t next_pc)
@@ -404,7 +412,10 @@ static int look_at_run(void *ctx, const struct run *run, uint64_t at, uint64_t n
 	return back ? 0 : GATHERED;
 }
 
-/* Instruction @number of the stint, or the next one that is wanted and in it; sets *@number. */
+/*
+ * Searches the part: sets *@number to the nearest wanted instruction of the stint from *@number on.
+ * Else returns -ENOENT, and sets it to where to continue.
+ */
 static int look_in_part(struct timeline *timeline, struct search *search,
 			const struct stint *stint, uint64_t *number)
 {
@@ -486,7 +497,7 @@ static bool goes_on(const struct timeline_step *step)
 	return !step->seam && !step->insn.trapped && step->next_pc == step->insn.behind;
 }
 
-/* What follows the page's last run that is of the stint. */
+/* Finds what follows the stint's last run in the page. */
 static int next_of(struct timeline *timeline, size_t thread, uint64_t number,
 		   struct timeline_step *step, struct timeline_seam *seam)
 {
@@ -518,7 +529,10 @@ struct walk {
 	void *ctx;
 };
 
-/* The last instruction of @run: it is at @at in the part. @next_pc: see struct timeline_step. */
+/*
+ * Tells the last instruction of @run, which is number @at in the part. @next_pc: see struct
+ * timeline_step.
+ */
 static int tell_step(const struct walk *walk, const struct run *run, uint64_t at, uint64_t next_pc)
 {
 	const struct stint *stint = walk->stint;
@@ -544,7 +558,7 @@ static int walk_run(void *ctx, const struct run *run, uint64_t at, uint64_t next
 	return last >= walk->from ? tell_step(walk, run, last, next_pc) : 0;
 }
 
-/* In the page that has instruction .from; it ends at .to, or with the page: sets *@next. */
+/* Walks from .from to .to, or to the end of the page; sets *@next to that. */
 static int walk_page(const struct walk *walk, const struct page *page, uint64_t *next)
 {
 	const struct run *end = page->runs + page->n;
@@ -560,7 +574,7 @@ static int walk_page(const struct walk *walk, const struct page *page, uint64_t 
 	return err == GATHERED ? 0 : err;
 }
 
-/* From .from to .to of the stint, or less: sets *@next to where it goes on. */
+/* Walks from .from to .to of the stint, or less; sets *@next to where to continue. */
 static int walk_stint(const struct walk *walk, uint64_t *next)
 {
 	struct timeline *timeline = walk->timeline;
