@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* perf-rvtrace: `perf rvtrace` runs it, and it runs on its own. */
+/* perf-rvtrace: `perf rvtrace` runs it; it also runs by itself. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,13 +7,13 @@
 #include "common/output.h"
 #include "common/progress.h"
 
-#define STATUS_INTERRUPTED 130	/* as a shell has it of who died of SIGINT */
+#define STATUS_INTERRUPTED 130	/* as in a shell for a process that SIGINT ended */
 
 static const struct command {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *help;
-	bool to_file;	/* standard output is not where its result goes */
+	bool to_file;	/* its result does not go to standard output */
 } commands[] = {
 	{ "record", cmd_record, "record the control flow of a command, process, cpu or system",
 	  true },
@@ -60,7 +60,7 @@ static const struct command *find_command(const char *name)
 
 int main(int argc, char **argv)
 {
-	static char name[64];	/* what getopt_long() calls us in its messages */
+	static char name[64];	/* name in messages of getopt_long() */
 	const char *word = argc > 1 ? argv[1] : NULL;
 	const struct command *command = find_command(word);
 	int status;

@@ -12,7 +12,7 @@
 #define PERCENT_LIMIT 0.5
 
 struct options {
-	struct code *code;	/* .symbol, .dsos */
+	struct code *code;	/* .symbol and .dsos */
 	double percent_limit;
 	uint64_t max;
 	bool json, pager;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Counts straight lines of code by function, and spreads the counts over the instructions when all
- * has been decoded: memory grows with the code that ran.
+ * Counts straight lines of code by function. When all is decoded, it adds the counts to their
+ * instructions. So memory grows with the code that ran.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,19 +23,19 @@ struct code_line {
 	uint64_t time;
 };
 
-/* A line, or (.edge) a transfer to where a function begins. */
+/* A slot of the cache: a line, or (.edge) a transfer to the beginning of a function. */
 struct slot {
 	const struct rvt_space *space;
 	uint64_t generation, from, to;
 	bool edge, used;
-	struct code_function *function;	/* NULL: nobody asks for it */
+	struct code_function *function;	/* NULL: not wanted */
 	struct code_line *line;
-	struct code_caller *caller, *callee;	/* NULL: nobody asks for the other's code */
+	struct code_caller *caller, *callee;	/* NULL: the other's code is not wanted */
 };
 
 struct code_state {
 	void *functions;	/* tsearch tree */
-	struct code_line *last;	/* the line that has just ended; NULL: nobody asks for it */
+	struct code_line *last;	/* the line that has just ended; NULL: not wanted */
 	struct slot cache[1 << CACHE_BITS];
 };
 
@@ -64,7 +64,7 @@ static bool wants(const struct code *code, const struct code_function *function)
 		!strcmp(code->symbol, function->linkage);
 }
 
-/* Code at @addr and behind it becomes the function's, up to @size. 0 or -ENOMEM. */
+/* Copies code from @addr on to the function, up to @size. Returns 0 or -ENOMEM. */
 static int copy_code(struct code_function *function, struct rvt_space *space, uint64_t addr,
 		     uint64_t size)
 {
@@ -90,7 +90,9 @@ static int copy_code(struct code_function *function, struct rvt_space *space, ui
 	return 0;
 }
 
-/* Sets *@function; NULL: nobody asks for the code at @addr. 0 or -ENOMEM. */
+/*
+ * Finds or adds the function with @addr. Sets *@function; NULL: not wanted. Returns 0 or -ENOMEM.
+ */
 static int get_function(struct code *code, struct rvt_space *space, uint64_t addr,
 			struct code_function **function)
 {
@@ -115,7 +117,7 @@ static int get_function(struct code *code, struct rvt_space *space, uint64_t add
 			goto fail;
 		code->list[code->n++] = *function;
 	}
-	/* of code that a compiler has just made, and of some assembly, the size is not known */
+	/* code of JIT compilers, and some assembly, has no size */
 	return copy_code(*function, space, start, size ? size : addr - start + LAST_INSN);
 fail:
 	if (!found)
@@ -147,7 +149,7 @@ static struct code_line *get_line(struct code_function *function, uint64_t from,
 		link = &(*link)->next;
 	line = *link;
 	if (line) {
-		/* moved to the front: the next look-up is likely the same */
+		/* moves it to the front, as the next look-up is likely the same */
 		*link = line->next;
 	} else {
 		line = calloc(1, sizeof(*line));
@@ -161,7 +163,10 @@ static struct code_line *get_line(struct code_function *function, uint64_t from,
 	return line;
 }
 
-/* Sets .line of the slot, for what of it is in the function at @from; *@end: where that ends. */
+/*
+ * Sets .line of the slot to the part of the line that is in the function at @from; *@end: where
+ * that part ends.
+ */
 static int attribute_line(struct code *code, struct slot *slot, struct rvt_space *space,
 			  uint64_t from, uint64_t last, uint64_t *end)
 {
@@ -180,7 +185,7 @@ static int attribute_line(struct code *code, struct slot *slot, struct rvt_space
 	return slot->line ? 0 : -ENOMEM;
 }
 
-/* A line that goes through several functions, which is rare: each has its piece. */
+/* Counts a line that runs through several functions, which is rare: each gets its part. */
 static int split_line(struct code *code, struct rvt_space *space, uint64_t from, uint64_t last,
 		      uint64_t time)
 {
@@ -229,7 +234,7 @@ int code_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_l
 	return 0;
 }
 
-/* In the list at @first; NULL: out of memory. */
+/* Finds or adds an entry in the list at @first. NULL: out of memory. */
 static struct code_caller *get_caller(struct code_caller **first, const struct place *place,
 				      uint64_t offset)
 {
@@ -250,7 +255,9 @@ static struct code_caller *get_caller(struct code_caller **first, const struct p
 	return *first = caller;
 }
 
-/* Sets .function, .caller and .callee for a transfer to where a function begins, from elsewhere. */
+/*
+ * Sets .function, .caller and .callee for a transfer from elsewhere to the beginning of a function.
+ */
 static int attribute_edge(struct code *code, struct slot *slot, struct rvt_hart_flow *hart,
 			  const struct rvt_transfer *transfer)
 {
@@ -306,7 +313,7 @@ int code_transfer(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transf
 	return 0;
 }
 
-/* ---- when all was decoded ---- */
+/* ---- when all is decoded ---- */
 
 static int list_insns(struct code_function *function)
 {
@@ -328,7 +335,7 @@ static int list_insns(struct code_function *function)
 	return 0;
 }
 
-/* What there is at an offset, or before it. */
+/* Finds the instruction at an offset, or the last one before it. */
 static struct code_insn *find_insn(const struct code_function *function, uint64_t offset)
 {
 	size_t low = 0, high = function->n;
@@ -354,7 +361,7 @@ static void spread_line(struct code_function *function, const struct code_line *
 		return;
 	for (struct code_insn *insn = first; insn <= last; insn++) {
 		insn->count += line->count;
-		/* the last one has what does not divide */
+		/* the last one gets the remainder, too */
 		insn->time += insn < last ? line->time / n : line->time - line->time / n * (n - 1);
 	}
 	last->taken += line->taken;
@@ -362,7 +369,7 @@ static void spread_line(struct code_function *function, const struct code_line *
 	function->time += line->time;
 }
 
-/* The most frequent first; of those that are as frequent, by name. */
+/* Compares by frequency, the most frequent first, then by name. */
 static bool comes_before(const struct code_caller *x, const struct code_caller *y)
 {
 	int order;
@@ -490,8 +497,8 @@ static bool wants_granule(void *ctx, const struct rvt_index_granule *granule, ui
 }
 
 /*
- * Of what passes filters all instructions must be counted; those of all that was recorded are known
- * without decoding.
+ * Has the index choose what is decoded. The number of all instructions is known without decoding;
+ * but with filters, those that pass must be counted, so granules do not choose then.
  */
 static bool use_index(struct code *code)
 {
@@ -527,7 +534,7 @@ void code_forget(struct code *code)
 	code->timed = false;
 }
 
-/* One thread, too, but only what the index says. */
+/* Decodes on one thread only what the index says. */
 static int run_chosen(struct code *code, struct transfers *transfers,
 		      const struct rvt_session_sink *sink)
 {
@@ -542,7 +549,7 @@ static int run_chosen(struct code *code, struct transfers *transfers,
 		return err;
 	view_losses(code->view, &losses);
 	code->count = losses.insns;
-	/* what has no time stamps has no index */
+	/* only recordings with time stamps have an index */
 	code->timed |= code->count != 0;
 	return err;
 }

@@ -79,7 +79,10 @@ static void print_numbers(const struct code *code, const struct code_function *f
 		printf(" %11s", insn->count ? duration_text(insn->time, text) : "");
 }
 
-/* A direct call has one, by its name; an indirect one may have several, each with its count. */
+/*
+ * Prints the function that a direct call calls; an indirect call may have several, with their
+ * counts.
+ */
 static void print_callees(const struct code_function *function, const struct code_insn *insn)
 {
 	const struct code_caller *callee = function->callees;
@@ -98,7 +101,7 @@ static void print_callees(const struct code_function *function, const struct cod
 	}
 }
 
-/* The instruction, with the function's name for the address that it goes to. */
+/* Prints the instruction, with the function at the target of a jump. */
 static void print_insn(const struct listing *listing, const struct code_function *function,
 		       const struct code_insn *insn)
 {

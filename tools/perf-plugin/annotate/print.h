@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Code with its counts, as text and as JSON. */
+/* Prints code with its counts, as text and as JSON. */
 #ifndef PERF_RVTRACE_ANNOTATE_PRINT_H
 #define PERF_RVTRACE_ANNOTATE_PRINT_H
 

@@ -62,7 +62,7 @@ static FILE *open_below(const char *directories, const char *path)
 	return fopen(path, "r");
 }
 
-/* With spaces for tabs, malloc'd; NULL: out of memory. */
+/* Replaces tabs by spaces; malloc'd. NULL: out of memory. */
 static char *expand_tabs(const char *line)
 {
 	char *text = NULL;

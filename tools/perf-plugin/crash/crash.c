@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * perf-rvtrace crash: what each hart executed last, out of the dump of a machine whose kernel has
- * panicked. The driver's flight mode left the trace there; the kernel's code is that of the dump,
- * as it was patched then.
+ * perf-rvtrace crash: prints what each hart executed last, from the dump of a machine whose kernel
+ * has panicked. The driver's flight mode left the trace in memory; the kernel's code is that of the
+ * dump, as patched at that time.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -19,7 +19,7 @@
 enum { STATUS_CLEAN, STATUS_LOST, STATUS_UNUSABLE };
 
 #define LAST_INSNS 1000000
-/* Farther from a symbol, an address is in no function. */
+/* An address this far from a symbol is in no function. */
 #define MAX_FUNCTION (1 << 20)
 #define LINE_ROOM 32
 
@@ -177,7 +177,7 @@ static void print_event(const struct crash *crash, uint32_t cpu, const struct cr
 
 #define MISSING (RVTRACE_FLIGHT_F_LOST | RVTRACE_FLIGHT_F_NO_END)
 
-/* What is known of the hart, losses first */
+/* Prints what is known of the hart, losses first. */
 static void print_head(const struct crash *crash, const struct crash_hart *hart,
 		       const struct crash_tail *tail)
 {
@@ -222,7 +222,10 @@ static void print_tail(const struct crash *crash, const struct crash_hart *hart,
 
 /* ---- harts ---- */
 
-/* The driver says what the encoder is; in flight mode nothing optional is on. */
+/*
+ * Reads the encoder's parameters, as the driver wrote them; flight mode uses none of the optional
+ * features.
+ */
 static int read_params(const struct crash_hart *hart, struct rvt_params *params)
 {
 	char *error = NULL;
@@ -314,7 +317,7 @@ static int open_code(struct crash *crash)
 	return 0;
 }
 
-/* Without symbols there are addresses. */
+/* Reads the symbols. Without them, addresses are printed. */
 static int open_symbols(struct crash *crash)
 {
 	const struct options *o = &crash->options;

@@ -7,7 +7,7 @@
 #include "common/cmd.h"
 #include "crash/crash.h"
 
-/* Beyond that a header is not one of the driver's. */
+/* A header with larger values is not the driver's. */
 #define MAX_HARTS 8192
 #define MAX_RECORD (1u << 20)
 #define MAX_BUFFER (1ULL << 32)
@@ -26,7 +26,7 @@ static bool is_header(const struct rvtrace_flight_header *header, uint64_t addr)
 	       header->hart_bytes <= MAX_RECORD && header->nr_harts <= MAX_HARTS;
 }
 
-/* Of several, that of the kernel that panicked counts. */
+/* Takes the header. If there are several, it is that of the kernel that panicked. */
 static bool look_at_page(void *ctx, uint64_t addr, const uint8_t *page)
 {
 	struct search *search = ctx;
@@ -66,7 +66,7 @@ static bool read_buffer(const struct vmcore *core, const struct rvtrace_flight_h
 	return true;
 }
 
-/* The oldest byte first */
+/* Copies the trace, the oldest byte first. */
 static int read_trace(const struct vmcore *core, struct crash_hart *hart)
 {
 	const struct rvtrace_flight_hart *record = &hart->record;

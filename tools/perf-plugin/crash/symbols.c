@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The kernel's symbols: from a copy of /proc/kallsyms, which has those of modules, too, or from the
- * tables that the kernel keeps in its memory (kernel/kallsyms.c), where VMCOREINFO says they are.
+ * Reads the kernel's symbols: from a copy of /proc/kallsyms, which also has those of modules, or
+ * from the tables in the kernel's memory (kernel/kallsyms.c), where VMCOREINFO says they are.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 #define MAX_SYMBOLS 10000000u
 #define MAX_NAME 1024
 #define TOKENS 256
-#define MAX_TOKENS (64 << 10)	/* bytes of their table */
+#define MAX_TOKENS (64 << 10)	/* bytes of the token table */
 
 static int by_address(const void *a, const void *b)
 {
@@ -48,7 +48,7 @@ static void sort(struct crash_symbols *symbols)
 
 /* ---- /proc/kallsyms ---- */
 
-/* "ADDRESS TYPE NAME" and perhaps "[MODULE]". Only code counts. */
+/* Adds a line "ADDRESS TYPE NAME", perhaps with "[MODULE]", if it is code. */
 static int add_line(struct crash_symbols *symbols, size_t *room, char *line)
 {
 	char *end, *name, *owner;
@@ -65,7 +65,7 @@ static int add_line(struct crash_symbols *symbols, size_t *room, char *line)
 		owner += strspn(owner, " \t[");
 		owner[strcspn(owner, "]")] = 0;
 	}
-	/* Marks of data and labels of compilers are no functions. */
+	/* mapping symbols and compilers' labels are no functions */
 	return *name == '$' || !strncmp(name, ".L", 2) ? 0 : add(symbols, room, addr, name, owner);
 }
 
@@ -134,14 +134,14 @@ static bool open_tables(struct tables *tables, uint32_t *n)
 	    !find_table(core, "token_index", &token_index) ||
 	    !find_table(core, "offsets", &tables->offsets))
 		return false;
-	/* Newer kernels have the distance from the table's entry itself. */
+	/* in newer kernels offsets count from the table's entry itself */
 	tables->has_base = find_table(core, "relative_base", &base);
 	if (tables->has_base && !vmcore_read(core, base, &tables->base, sizeof(tables->base)))
 		return false;
 	if (!vmcore_read(core, num, n, sizeof(*n)) || *n > MAX_SYMBOLS ||
 	    !vmcore_read(core, token_index, tables->index, sizeof(tables->index)))
 		return false;
-	/* As far as the last token begins, and then to its end */
+	/* up to the last token, and then to its end */
 	for (size_t at = 0; at < sizeof(tables->tokens); at++)
 		if (!vmcore_read(core, token_table + at, &tables->tokens[at], 1) ||
 		    (at > tables->index[TOKENS - 1] && !tables->tokens[at]))
@@ -149,7 +149,10 @@ static bool open_tables(struct tables *tables, uint32_t *n)
 	return false;
 }
 
-/* The name at @at, with its type in front. Returns what is behind it, 0: it is damaged. */
+/*
+ * Reads the name at @at, which begins with its type. Returns the address behind it; 0: it is
+ * damaged.
+ */
 static uint64_t read_name(const struct tables *tables, uint64_t at, char (*name)[MAX_NAME])
 {
 	uint8_t head, more, token;
@@ -187,7 +190,10 @@ static bool read_address(const struct tables *tables, uint32_t i, uint64_t *addr
 	return true;
 }
 
-/* Names go to @text one behind the other; their places are put right in the end. */
+/*
+ * Reads all symbols. Names go to @text one behind the other, as offsets; the caller makes pointers
+ * of them.
+ */
 static int read_symbols(const struct tables *tables, uint32_t n, struct crash_symbols *symbols,
 			FILE *text)
 {
@@ -209,7 +215,7 @@ static int read_symbols(const struct tables *tables, uint32_t n, struct crash_sy
 	return symbols->n ? 0 : -EINVAL;
 }
 
-/* The tables are understood if they say of one symbol what VMCOREINFO says. */
+/* Checks that we understand the tables: they must agree with VMCOREINFO about one symbol. */
 static bool is_right(const struct crash_symbols *symbols, const struct vmcore *core)
 {
 	uint64_t addr;

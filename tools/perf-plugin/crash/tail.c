@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The end of a hart's flow: all of its trace is decoded, and a ring keeps what came last. */
+/* Decodes all of a hart's trace, and keeps the end of the flow in a ring buffer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static int grow(struct crash_tail *tail)
 	return 0;
 }
 
-/* Entries that are older than what is wanted */
+/* Drops entries that are older than wanted. */
 static void drop(struct crash_tail *tail)
 {
 	while (tail->wanted && tail->n) {
@@ -88,7 +88,9 @@ static int on_event(void *ctx, const struct rvt_event *event)
 	};
 
 	if (event->type == RVT_EVENT_LOST) {
-		/* A ring has no beginning: nothing is missing before the first synchronisation. */
+		/*
+		 * the oldest data was overwritten: nothing is lost before the first synchronisation
+		 */
 		if (!tail->total) {
 			note_loss(&tail->before, event);
 			return 0;
@@ -104,7 +106,7 @@ static int on_event(void *ctx, const struct rvt_event *event)
 static struct rvt_flow *flow_of(void *ctx, unsigned int src)
 {
 	struct decode *decode = ctx;
-	/* In frames, the id of a bridge is above SRC. */
+	/* in frames, the id of a bridge is above SRC */
 	const unsigned int mask = (1u << decode->src_bits) - 1;
 
 	return (src & mask) == (decode->src & mask) ? decode->flow : NULL;
@@ -114,7 +116,7 @@ static int feed(struct rvt_stream *stream, const struct crash_hart *hart)
 {
 	int err = 0;
 
-	/* The oldest byte of a ring is amid a message. */
+	/* the oldest byte is amid a message if the buffer has wrapped */
 	if (hart->record.flags & RVTRACE_FLIGHT_F_WRAPPED)
 		err = rvt_stream_lost(stream, 0, RVT_REASON_TRUNCATED, false);
 	if (!err)
@@ -145,7 +147,7 @@ int crash_tail_decode(struct crash_tail *tail, const struct crash_hart *hart,
 		err = feed(stream, hart);
 	rvt_stream_destroy(stream);
 	rvt_flow_destroy(decode.flow);
-	/* Unless nothing came after it */
+	/* unless no flow follows */
 	if (!tail->total) {
 		tail->loss = tail->before;
 		tail->before = (struct crash_loss){ 0 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A dump of a machine's memory: an ELF core file whose segments have physical addresses, as
- * /proc/vmcore of a kdump kernel, makedumpfile -E and emulators write it.
+ * Reads a dump of a machine's memory: an ELF core file whose segments have physical addresses, like
+ * those of /proc/vmcore in a kdump kernel, makedumpfile -E, and emulators.
  */
 #include <errno.h>
 #include <gelf.h>
@@ -14,7 +14,7 @@
 #include "crash/crash.h"
 #include "file/file.h"
 
-/* Page tables: modes of satp, and bits of an entry */
+/* Page tables: modes of satp, and bits of an entry. */
 #define SATP_MODE_SHIFT 60
 #define SATP_SV39 8
 #define SATP_SV57 10
@@ -27,10 +27,10 @@
 #define PAGE_SHIFT 12
 #define TOP_LEVELS 5
 
-/* How far code is followed in one go: the kernel's is contiguous, and less than that */
+/* How many pages of code are joined at most. The kernel's code is contiguous, and smaller. */
 #define CODE_PAGES 16384
 
-/* An ELF note is at most that far before VMCOREINFO in the page that the kernel keeps it in. */
+/* VMCOREINFO is at most so far behind the ELF note's beginning in the kernel's page. */
 #define NOTE_HEAD 24
 #define INFO_BEGIN "OSRELEASE="
 #define INFO_MAX (4 * VMCORE_PAGE)
@@ -56,7 +56,7 @@ static int add_segment(struct vmcore *core, const GElf_Phdr *phdr)
 
 	if (phdr->p_offset >= core->file->len)
 		return 0;
-	/* A dump may have been cut. */
+	/* the dump may be truncated */
 	if (len > core->file->len - phdr->p_offset)
 		len = core->file->len - phdr->p_offset;
 	more = reallocarray(core->segments, core->n_segments + 1, sizeof(*more));
@@ -67,7 +67,7 @@ static int add_segment(struct vmcore *core, const GElf_Phdr *phdr)
 	return 0;
 }
 
-/* VMCOREINFO among the notes */
+/* Reads VMCOREINFO from the notes. */
 static int read_notes(struct vmcore *core, Elf *elf, const GElf_Phdr *phdr)
 {
 	Elf_Data *data = elf_getdata_rawchunk(elf, phdr->p_offset, phdr->p_filesz,
@@ -137,7 +137,7 @@ static int open_core(struct vmcore *core, const char *path)
 	return err;
 }
 
-/* Without the note, which emulators seldom write, VMCOREINFO is in a page of the kernel's. */
+/* Looks for VMCOREINFO in a page of the kernel, as emulators seldom write the note. */
 static bool look_for_info(void *ctx, uint64_t addr, const uint8_t *page)
 {
 	struct vmcore *core = ctx;
@@ -147,7 +147,7 @@ static bool look_for_info(void *ctx, uint64_t addr, const uint8_t *page)
 		const char *text = (const char *)page + at;
 		size_t room;
 
-		/* printf()'s text is in memory, too. */
+		/* the format string of printf() is in memory, too */
 		if (memcmp(text, INFO_BEGIN, len) || text[len] == '%' ||
 		    !vmcore_physical(core, addr, &room))
 			continue;
@@ -266,7 +266,7 @@ static bool read_entry(const struct vmcore *core, uint64_t addr, uint64_t *entry
 	return true;
 }
 
-/* The physical address of @addr's page */
+/* Translates @addr to the physical address of its page. */
 static bool translate(const struct vmcore *core, uint64_t addr, uint64_t *physical, bool *code)
 {
 	const uint64_t ppn_mask = (1ULL << PPN_BITS) - 1, index_mask = (1 << LEVEL_BITS) - 1;
@@ -337,7 +337,7 @@ static const uint8_t *code_page(const struct vmcore *core, uint64_t addr)
 	return page && code ? page : NULL;
 }
 
-/* Pages that are not side by side in memory are copied. */
+/* Copies pages that are not contiguous in memory. */
 static const uint8_t *copy_pages(struct crash_code *code, uint64_t from, size_t n)
 {
 	void **more = reallocarray(code->copies, code->n_copies + 1, sizeof(*more));
@@ -356,7 +356,7 @@ static const uint8_t *copy_pages(struct crash_code *code, uint64_t from, size_t 
 	return copy;
 }
 
-/* All pages around @addr that may be executed: an instruction may lie across their ends. */
+/* Finds all executable pages around @addr, as an instruction may cross their boundaries. */
 bool crash_code_fetch(void *ctx, uint64_t addr, struct rvt_fetched *fetched)
 {
 	struct crash_code *code = ctx;

@@ -19,7 +19,8 @@ static int compare_names(const void *a, const void *b)
 }
 
 /*
- * Two of one name are the same, wherever they are in their file: a program may have been changed.
+ * Compares by name: functions of the same name are the same, wherever they are in their file, as
+ * the program may have been changed.
  */
 static int same_name(const struct code_function *a, const struct code_function *b)
 {
@@ -91,7 +92,7 @@ static int compare_blocks(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Of a function whose code is the same in both. */
+/* Adds the blocks of a function whose code is the same in both. */
 static int add_blocks(struct diff *diff, const struct diff_function *function)
 {
 	const struct code_function *a = function->side[DIFF_A], *b = function->side[DIFF_B];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* `perf rvtrace diff`: two recordings of one program. */
+/* `perf rvtrace diff`: compares two recordings of one program. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,7 +67,7 @@ static int compare(struct diff *diff, const struct view_options *options)
 	return err ? err : diff_counts(diff);
 }
 
-/* Whether a function executes more in B than the options allow; it is told. */
+/* Returns, after a message, whether a function executes more in B than the options allow. */
 static bool grew(const struct diff *diff)
 {
 	double percent = diff->options->exit_percent;
@@ -123,7 +123,7 @@ void diff_free(struct diff *diff)
 	}
 }
 
-/* The two recordings. 0, or -EINVAL after a message. */
+/* Takes the two recordings. Returns 0, or -EINVAL after a message. */
 static int take_files(struct diff_options *wanted, int argc, char **argv)
 {
 	if (argc - optind != DIFF_SIDES)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Where threads of two recordings part. What a program does is the sequence of its transfers, at
- * addresses of its files: what interrupts it, and where it is loaded, makes no difference. The
- * first time, a hash of each chunk of the sequence is kept; the second time, only the first chunk
- * that differs is looked at: of A it is kept, and B is compared with it as it is decoded.
+ * Finds where threads of two recordings part. It compares the sequences of transfers of each
+ * thread, by addresses in files: interrupts, and where a program is loaded, make no difference. The
+ * first pass keeps a hash of each chunk of a sequence. The second pass looks only at the first
+ * chunk that differs: it keeps that of A, and compares B with it during decoding.
  */
 #include <errno.h>
 #include <search.h>
@@ -20,15 +20,15 @@ struct thread {
 	int32_t tid;		/* first: key of the tree, with .life */
 	uint32_t life;
 	const char *comm;
-	unsigned int number;	/* among those of its name, from 1 on */
+	unsigned int number;	/* among threads of its name, from 1 on */
 	uint64_t steps, hash;
-	uint64_t *chunks;	/* the hash after each whole chunk */
+	uint64_t *chunks;	/* the hash after each complete chunk */
 	size_t n_chunks;
-	/* the second time */
-	struct diff_parting *parting;	/* NULL: it is the same, or is in one recording only */
-	struct thread *other;	/* in A, of one in B */
-	uint64_t from, at;	/* .from: where to look; .at: how far it is decoded */
-	struct diff_step *kept;	/* of A: what comes from there on */
+	/* second pass */
+	struct diff_parting *parting;	/* NULL: does not part, or is in one recording only */
+	struct thread *other;	/* of a thread in B: the thread in A */
+	uint64_t from, at;	/* .from: where to compare; .at: transfers so far */
+	struct diff_step *kept;	/* transfers of A from there on */
 	size_t n_kept;
 	bool parted;
 };
@@ -100,7 +100,10 @@ static uint64_t add_name(uint64_t hash, const char *name)
 	return hash;
 }
 
-/* What is in no file lies elsewhere each time: there it is the function that tells. */
+/*
+ * Returns whether the place is in no file, and so has a different address each time: functions
+ * identify such places.
+ */
 static bool is_moved(const struct place *place)
 {
 	return !place->path && place->symbol;
@@ -134,7 +137,7 @@ static struct diff_step get_step(struct walk *walk, struct rvt_hart_flow *hart,
 	return step;
 }
 
-/* ---- the first time ---- */
+/* ---- first pass ---- */
 
 static int note_step(struct walk *walk, struct thread *thread, const struct diff_step *step)
 {
@@ -148,7 +151,7 @@ static int note_step(struct walk *walk, struct thread *thread, const struct diff
 	return 0;
 }
 
-/* ---- the second time ---- */
+/* ---- second pass ---- */
 
 static int keep_stack(struct walk *walk, struct rvt_hart_flow *hart,
 		      const struct rvt_transfer *transfer, struct rvt_callstack *stack,
@@ -209,7 +212,7 @@ static int look_at_step(struct walk *walk, struct rvt_hart_flow *hart,
 	struct diff_step step;
 	int err;
 
-	/* the last one of what is the same belongs to it */
+	/* also compares the last transfer that is the same */
 	if (!thread->parting || thread->at + 1 < thread->from || thread->at >= until) {
 		thread->at++;
 		return 0;
@@ -300,7 +303,7 @@ static bool is_same(const struct thread *a, const struct thread *b)
 	return a->steps == b->steps && a->hash == b->hash;
 }
 
-/* Threads that differ, and the first of their chunks that does. */
+/* Finds the threads that differ, and the first chunk of each that does. */
 static int find_chunks(struct diff *diff, struct walk *a, struct walk *b)
 {
 	diff->partings = calloc(b->n + 1, sizeof(*diff->partings));
@@ -327,7 +330,7 @@ static int find_chunks(struct diff *diff, struct walk *a, struct walk *b)
 	return 0;
 }
 
-/* B ended where A went on. */
+/* Ends the threads that end in B before they part. */
 static void end_partings(struct walk *b)
 {
 	for (size_t i = 0; i < b->n; i++) {

@@ -5,7 +5,7 @@
 #include "common/json.h"
 #include "diff/diff.h"
 
-#define MAX_STACK 20	/* frames that are shown */
+#define MAX_STACK 20	/* at most */
 
 static const char *base_name(const char *path)
 {
@@ -59,7 +59,7 @@ static void print_functions(const struct diff *diff)
 	}
 }
 
-/* " (FILE:LINE)" where that is known. */
+/* Prints " (FILE:LINE)", if known. */
 static void print_source(const struct diff *diff, const struct place *place)
 {
 	const char *file;
@@ -136,8 +136,8 @@ static void print_side(const struct diff *diff, const struct diff_parting *parti
 }
 
 /*
- * From the same place, the one that leaves the straight line first has taken a branch that the
- * other has not. -1: both left it at the same place, or one has ended.
+ * Returns the side that took a branch: from the same place, the one that leaves the straight line
+ * first. -1: both left it at the same place, or one has ended.
  */
 static int side_that_branched(const struct diff_parting *parting)
 {

@@ -6,11 +6,11 @@
 #include "html/html.h"
 #include "util/array.h"
 
-/* What a page can have and still be loaded and scrolled at once. */
+/* Limits with which a page can still be loaded and scrolled quickly. */
 #define MAX_CALLS 300000
 #define MAX_TURNS 200000
 #define MAX_MARKS 10000
-#define FINEST 20000		/* pieces of the whole time */
+#define FINEST 20000		/* in parts of the whole time */
 
 static double since(const struct html_data *data, uint64_t time)
 {
@@ -44,7 +44,7 @@ static int keep_function(struct html_data *data, const struct call_function *fun
 
 	if (function->number < n)
 		return 0;
-	/* numbers rise by one, and each function is seen when it begins */
+	/* numbers ascend by one, and each function is seen when it begins */
 	if (array_grow(&data->functions, n) || array_grow(&data->dsos, n) ||
 	    array_grow(&data->kernel, n))
 		return -ENOMEM;
@@ -61,7 +61,7 @@ static int begin_call(void *ctx, struct call_thread *thread, struct call *call)
 	return keep_function(ctx, call->function);
 }
 
-/* Twice as long is what is kept from now on. */
+/* Doubles the length that a call must have, and drops shorter ones. */
 static void drop_short_calls(struct html_data *data)
 {
 	size_t kept = 0;
@@ -209,7 +209,7 @@ static int take_event(void *ctx, struct call_thread *thread, struct rvt_hart_flo
 	return 0;
 }
 
-/* ---- both ---- */
+/* ---- common ---- */
 
 static int take_only_line(void *ctx, struct call_thread *thread, struct rvt_hart_flow *hart,
 			  const struct rvt_straight_line *line, struct rvt_callstack *stack)
@@ -220,7 +220,7 @@ static int take_only_line(void *ctx, struct call_thread *thread, struct rvt_hart
 	return contexts_line(&data->contexts, hart, line, stack);
 }
 
-/* What is outside of the filters is not on the page. */
+/* Returns whether the flow passes the filters, and so is on the page. */
 static bool passes(void *ctx, const struct rvt_hart_flow *hart)
 {
 	struct html_data *data = ctx;

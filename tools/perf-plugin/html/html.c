@@ -5,7 +5,7 @@
 #include "common/json.h"
 #include "html/html.h"
 
-/* A file of the page, between NAME_begin and NAME_end. */
+/* Embeds a file of the page, between NAME_begin and NAME_end. */
 #define PART(name, file) \
 	__asm__(".section .rodata\n" \
 		#name "_begin:\n" \

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* `perf rvtrace report --html`: a recording as one page for a browser, which needs no network. */
+/*
+ * `perf rvtrace report --html`: shows a recording as one page for a browser, which needs no
+ * network.
+ */
 #ifndef PERF_RVTRACE_HTML_H
 #define PERF_RVTRACE_HTML_H
 
@@ -10,7 +13,7 @@
 #include "common/view.h"
 #include "latency/latency.h"
 
-/* A line of the report, with what its --json has. */
+/* A row of the report, with the members of its --json. */
 struct html_row {
 	const char *comm, *dso, *symbol;
 	bool kernel;
@@ -24,8 +27,8 @@ struct html_options {
 };
 
 /*
- * html_write - the page of the recording of @options to @out. 0, or -errno after a message; @out is
- * of no use then.
+ * html_write - writes the page of the recording of @options to @out. Returns 0, or -errno after a
+ * message; @out is useless then.
  */
 int html_write(const struct html_options *html, const struct view_options *options, FILE *out);
 
@@ -33,13 +36,13 @@ int html_write(const struct html_options *html, const struct view_options *optio
 
 /* A call on the timeline. */
 struct html_call {
-	double began, time;	/* ns; .began since the first */
+	double began, time;	/* ns; .began: since .first */
 	uint32_t thread, function;
 	uint16_t depth;
 	uint16_t partial;
 };
 
-/* On a cpu: a thread ran, or (.thread is HTML_LOST) flow was lost. */
+/* A turn on a cpu: a thread ran, or (.thread is HTML_LOST) flow was lost. */
 #define HTML_LOST UINT32_MAX
 
 struct html_turn {
@@ -59,11 +62,11 @@ struct html_thread {
 };
 
 struct html_cpu {
-	size_t turn;		/* its last one + 1; 0: none yet */
-	uint64_t lost;		/* when flow was lost, which has not gone on since; 0: it was not */
+	size_t turn;		/* number of its last turn + 1; 0: none yet */
+	uint64_t lost;		/* when flow was lost, if it has not resumed; 0: not lost */
 };
 
-/* All that a pass over a recording gathers. */
+/* What one pass over a recording gathers. */
 struct html_data {
 	struct view *view;
 	struct places *places;
@@ -76,28 +79,28 @@ struct html_data {
 	uint64_t errors;
 	struct html_thread *threads;
 	size_t n_threads;
-	const char **functions, **dsos;	/* by call_function.number; .kernel in the same way */
+	const char **functions, **dsos;	/* by call_function.number, as .kernel */
 	uint8_t *kernel;
 	size_t n_functions;
 	struct html_call *calls;
 	size_t n_calls, calls_room;
-	uint64_t shortest;	/* ns: shorter calls are left out of the timeline */
+	uint64_t shortest;	/* ns: the timeline leaves out shorter calls */
 	uint64_t left_out;
 	struct html_turn *turns;
 	size_t n_turns, turns_room;
-	uint64_t fine;		/* ns: shorter pauses of a thread are not told apart */
+	uint64_t fine;		/* ns: shorter pauses of a thread are not shown */
 	struct html_mark *marks;
 	size_t n_marks;
 	struct html_cpu *cpus;
 	size_t n_cpus;
 };
 
-/* gather.c: 0 or -errno. @all: not only contexts. */
+/* html/gather.c: gathers the data; without @all only contexts. Returns 0 or -errno. */
 int html_gather(struct html_data *data, bool all);
 void html_free(struct html_data *data);
 /*
- * write.c: the page's data, as JSON. @before: contexts of the second recording, or NULL. 0 or
- * -errno.
+ * html/write.c: writes the page's data, as JSON. @before: contexts of the second recording, or
+ * NULL. Returns 0 or -errno.
  */
 int html_write_data(const struct html_options *html, struct html_data *data,
 		    struct html_data *before, const struct view_options *options, FILE *out);

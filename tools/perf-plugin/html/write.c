@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The page's data. What is many is an array of numbers, in base64 as the browser's typed arrays
- * take it (little-endian, as RISC-V and all that a browser runs on); text is JSON.
+ * Writes the page's data. Long lists are arrays of numbers, in base64 for the browser's typed
+ * arrays (little-endian, as RISC-V and all machines that browsers run on); text is JSON.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,11 +13,11 @@
 #ifdef HAVE_JSON
 #include <json-c/json.h>
 
-#define SMALL 100000		/* parts of all: smaller contexts are told together */
+#define SMALL 100000		/* smaller parts of all instructions are shown together */
 #define MAX_CODE 40		/* functions */
-#define MAX_INSNS 30000		/* of all of them */
+#define MAX_INSNS 30000		/* of all these functions */
 #define MAX_LATENCY 300		/* functions */
-#define BARS 4			/* of a histogram, for each power of two */
+#define BARS 4			/* in a histogram, for each power of two */
 
 static void add(struct json_object *object, const char *key, struct json_object *value)
 {
@@ -61,14 +61,14 @@ static struct json_object *base64(const void *bytes, size_t len)
 	return string;
 }
 
-/* Numbers of one type, to be filled one after another. */
+/* An array of numbers of one type, filled one after another. */
 struct column {
-	const char *type;	/* of the browser's array */
+	const char *type;	/* of the browser's typed array */
 	size_t size, n;
 	uint8_t *bytes;
 };
 
-/* .bytes NULL: out of memory. */
+/* Makes a column. .bytes NULL: out of memory. */
 static struct column new_column(const char *type, size_t size, size_t n)
 {
 	return (struct column){ type, size, 0, calloc(n + 1, size) };
@@ -105,7 +105,7 @@ static void put_byte(struct column *column, uint8_t number)
 	put(column, &number);
 }
 
-/* The column goes away. */
+/* Adds the column to @object, and frees it. */
 static void add_column(struct json_object *object, const char *key, struct column *column)
 {
 	struct json_object *array = json_object_new_object();
@@ -144,10 +144,10 @@ static struct json_object *losses_object(struct view *view)
 	return object;
 }
 
-/* Contexts, parents first: a node's parent is a number below its own, -1 at the root. */
+/* Contexts, parents first: a node's parent has a smaller number; -1 at the root. */
 struct tree_columns {
 	struct json_object *names;	/* each once */
-	struct json_object *numbers;	/* of names, by the name */
+	struct json_object *numbers;	/* numbers of names, by name */
 	struct column parent, name, kernel, insns, time, branches;
 	int32_t n;
 	const struct context *all;
@@ -189,7 +189,7 @@ static void put_node(struct tree_columns *tree, const struct context *node, int3
 	int32_t number = tree->n;
 	char *label = NULL;
 
-	/* the file tells functions of one name apart */
+	/* the file distinguishes functions of one name */
 	if (*node->dso && asprintf(&label, "%s (%s)", node->name, node->dso) < 0)
 		label = NULL;
 	put_row(tree, label ? label : node->name, node, parent);
@@ -215,7 +215,7 @@ static struct json_object *tree_object(const struct contexts *contexts)
 
 	for (const struct context *node = &contexts->root; node;
 	     node = context_next(&contexts->root, node))
-		/* it, and what is small below it */
+		/* the context, and the small ones below it */
 		n += 2;
 	tree = (struct tree_columns){
 		.all = &contexts->root,
@@ -450,7 +450,7 @@ static struct json_object *code_object(const struct code *code,
 
 /* ---- latency ---- */
 
-/* Pairs: from, number. */
+/* Returns an array of pairs: lower end of the bar, and number. */
 static struct json_object *bars_object(const struct histogram *calls)
 {
 	struct json_object *array = json_object_new_array();
@@ -518,7 +518,7 @@ int html_write_data(const struct html_options *html, struct html_data *data,
 		add(page, "timeline", timeline_object(data));
 	add(page, "code", code_object(&data->code, &options->session));
 	add(page, "latency", latency_object(&data->latency));
-	/* slashes are escaped: no "</script>" ends it before its time */
+	/* slashes are escaped, so that a "</script>" in the data does not end the script */
 	text = json_object_to_json_string_ext(page, JSON_C_TO_STRING_PLAIN);
 	if (text)
 		fputs(text, out);

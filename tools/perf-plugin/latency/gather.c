@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The first time that the recording is decoded: how long calls took, of one function or of each. */
+/* The first pass over the recording: measures how long calls took, of one function or of each. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,7 +30,10 @@ bool latency_wants(const struct latency_options *options, const struct call_func
 		!strcmp(options->symbol, function->linkage);
 }
 
-/* Sets *@entry, to NULL for a function that nobody asks for. 0 or -ENOMEM. */
+/*
+ * Finds or makes the entry of a function. Sets *@entry, to NULL if the function is not wanted.
+ * Returns 0 or -ENOMEM.
+ */
 static int get_entry(struct latency *latency, struct call_function *function,
 		     struct latency_function **entry)
 {
@@ -38,7 +41,7 @@ static int get_entry(struct latency *latency, struct call_function *function,
 	if (*entry || !latency_wants(latency->options, function))
 		return 0;
 	if (latency->options->symbol && latency->n) {
-		/* of one name there is one entry, whatever the files are */
+		/* one entry for all functions of the name, whatever their files */
 		*entry = latency->list[0];
 	} else {
 		if (array_grow(&latency->list, latency->n))
@@ -55,7 +58,7 @@ static int get_entry(struct latency *latency, struct call_function *function,
 	return 0;
 }
 
-/* Keeps it if it is one of the slowest. */
+/* Keeps the call if it is one of the slowest. */
 static void rank_call(struct latency *latency, struct latency_slowest *slowest,
 		      const struct latency_call *call)
 {
@@ -179,7 +182,10 @@ bool latency_wants_granule(struct latency *latency, const struct rvt_index_granu
 			  (void *)latency->options->symbol);
 }
 
-/* What has no place in code is called so: "[system call]", "0x1000". */
+/*
+ * Returns whether parts may be left out: not if the symbol stands for no place in code, like
+ * "[system call]" or "0x1000".
+ */
 bool latency_can_leave_out(const struct latency *latency)
 {
 	const char *symbol = latency->options->symbol;
@@ -192,14 +198,14 @@ static bool wants_granule(void *ctx, const struct rvt_index_granule *granule, ui
 	return latency_wants_granule(ctx, granule, size);
 }
 
-/* Each call has its number from when it began. */
+/* Refuses a wanted call that has begun before the part: calls are numbered as they begin. */
 static int restore_call(void *ctx, struct call_thread *thread, struct call *call)
 {
 	(void)thread;
 	return wants_function(ctx, call->function) ? -EAGAIN : 0;
 }
 
-/* ---- all of it ---- */
+/* ---- all functions ---- */
 
 static void free_functions(struct latency *latency)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* `perf rvtrace latency`: how long the calls of a function took, and why some took longer. */
+/* `perf rvtrace latency`: shows how long the calls of a function took, and why some took longer. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* What is seen only when the recording is decoded once more. */
+/* Decodes once more, for what needs a second pass. */
 static int look_again(struct latency *latency)
 {
 	const struct latency_options *options = latency->options;
@@ -114,7 +114,7 @@ static int take_option(void *ctx, int c, const char *argument)
 	}
 }
 
-/* 0; -errno after a message; 1: the help was all that was asked for. */
+/* Returns 0; -errno after a message; 1: only the help was asked for. */
 static int parse_options(struct latency_options *wanted, struct view_options *options, int argc,
 			 char **argv)
 {

@@ -7,9 +7,9 @@
 #include "common/durations.h"
 #include "latency/latency.h"
 
-#define BAR 50			/* of a histogram: the longest, in characters */
+#define BAR 50			/* longest bar of a histogram, in characters */
 #define MAX_BARS 20
-#define TREE_LIMIT 0.005	/* of the slowest call: what takes less is left out of the tree */
+#define TREE_LIMIT 0.005	/* the tree leaves out smaller parts of the slowest call */
 #define DIFFERENCES 3
 
 static const double percents[] = { 50, 90, 99, 99.9 };
@@ -27,7 +27,7 @@ static const struct {
 	[LATENCY_OWN_INSNS] = { "own insns", false },
 };
 
-/* As wide as a column, with the space before it. */
+/* Prints a value as wide as a column, with a space before it. */
 static void print_value(uint64_t value, bool time)
 {
 	char text[DURATION_SIZE];
@@ -85,7 +85,7 @@ static void print_table(const struct latency *latency, const struct latency_func
 	}
 }
 
-/* The lower end of bar number @bar, of which a power of two has @parts. */
+/* Returns the lower end of bar number @bar, with @parts bars for a power of two. */
 static uint64_t bar_from(unsigned int bar, unsigned int parts)
 {
 	unsigned int shift = bar / parts;
@@ -118,7 +118,7 @@ static void print_histogram(const struct latency *latency, const struct histogra
 	bool time = latency->timed, gap = false;
 	uint64_t most = 0;
 
-	/* as fine as there are lines for */
+	/* as fine as the lines allow */
 	while (parts > 1 && bar_of(calls->max, parts) - bar_of(calls->min, parts) >= MAX_BARS)
 		parts /= 2;
 	first = bar_of(calls->min, parts);
@@ -274,7 +274,7 @@ static bool print_pair(void *ctx, const struct latency_pair *pair, unsigned int 
 	return true;
 }
 
-/* Keeps it if it is one of the largest. */
+/* Keeps the difference if it is one of the largest. */
 static bool note_difference(void *ctx, const struct latency_pair *pair, unsigned int depth)
 {
 	static const struct context nothing;

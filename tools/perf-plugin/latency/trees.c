@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The second time: what the slowest calls and a median one called, and what took too long. */
+/*
+ * The second pass: finds what the slowest calls and a median one called, and which part took too
+ * long.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +103,7 @@ static bool wants_granule(void *ctx, const struct rvt_index_granule *granule, ui
 	return latency_wants_granule(recording->latency, granule, size);
 }
 
-/* Of a call that is recorded all is wanted. */
+/* Returns whether a call is being recorded, which needs all that it calls. */
 static bool is_busy(void *ctx)
 {
 	const struct recording *recording = ctx;
@@ -112,7 +115,7 @@ static bool is_busy(void *ctx)
 	return false;
 }
 
-/* Each call has its number from when it began. */
+/* Refuses a wanted call that has begun before the part: calls are numbered as they begin. */
 static int restore_call(void *ctx, struct call_thread *thread, struct call *call)
 {
 	(void)thread;
@@ -133,7 +136,10 @@ static void forget(void *ctx)
 	}
 }
 
-/* Calls that took too long are printed as they are found: nothing of that can be forgotten. */
+/*
+ * Chooses parts, but not with .over: calls that took too long are printed as they are found, and
+ * that cannot be undone.
+ */
 static void choose_parts(const struct recording *recording, struct calls_ops *ops)
 {
 	if (recording->over)
@@ -149,7 +155,7 @@ static void choose_parts(const struct recording *recording, struct calls_ops *op
 
 /* ---- decoding ---- */
 
-/* The slowest, and the call that is an example of the median. */
+/* Chooses the slowest calls, and the example of the median. */
 static int choose_trees(struct latency *latency)
 {
 	enum latency_measure rank = latency_rank(latency);
@@ -187,7 +193,7 @@ int latency_trees(struct latency *latency,
 	return err;
 }
 
-/* ---- side by side ---- */
+/* ---- comparison ---- */
 
 static struct context *find_child(const struct context *node, const struct context *like)
 {
@@ -210,7 +216,7 @@ static void walk(const struct context *slow, const struct context *median, unsig
 		if (show(ctx, &pair, depth))
 			walk(pair.slow, pair.median, depth + 1, show, ctx);
 	}
-	/* what only the median one called */
+	/* functions that only the median call called */
 	for (pair.median = median ? median->child : NULL; pair.median;
 	     pair.median = pair.median->sibling)
 		if (!find_child(slow, pair.median) && show(ctx, &pair, depth))
