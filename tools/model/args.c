@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Arguments of the plugin, NAME=VALUE; README.md says what each does. */
+/* Parses the plugin's arguments, NAME=VALUE, which README.md describes. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@ struct arg {
 	enum arg_type type;
 	size_t offset;
 	/*
-	 * LIST and WORD: names of values, separated by spaces, "" between two for a value without
-	 * name
+	 * LIST and WORD: names of the values, separated by spaces; two spaces enclose a value
+	 * without name
 	 */
 	const char *words;
 };
@@ -120,7 +120,7 @@ static const struct model_args defaults = {
 	.seed = 1,
 };
 
-/* Position of @word (of @len letters) in a list of names, or -1. */
+/* Returns the position of @word (of @len letters) in a list of names, or -1. */
 static int find_word(const char *words, const char *word, size_t len)
 {
 	int i = 0;
@@ -135,7 +135,7 @@ static int find_word(const char *words, const char *word, size_t len)
 	return -1;
 }
 
-/* "3+6": a set. */
+/* Parses a set like "3+6". */
 static int parse_list(const char *words, const char *text, uint32_t *set)
 {
 	*set = 0;
@@ -233,7 +233,7 @@ static const char *check(const struct model_args *a)
 	return NULL;
 }
 
-/* Without etrace= the parameters are the defaults of E-Trace 2.0. */
+/* Reads the parameters of etrace=; without it they are the defaults of E-Trace 2.0. */
 static int parse_etrace(const char *path)
 {
 	char *error = NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * ATB bridge (Trace Control Interface 1.0, "ATB Bridge"). What goes out on the bus goes to the
- * capture file.
+ * ATB bridge (Trace Control Interface 1.0, "ATB Bridge"). The capture file gets what leaves on the
+ * bus.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 #define ATB_IMPL	0x004
 #define ATB_ID(ctl)	((ctl) >> 8 & 0x7f)
-#define ATB_ASYNC_FREQ	(7u << 12)	/* a setting inside of Impl */
+#define ATB_ASYNC_FREQ	(7u << 12)	/* in Impl, but can be set */
 
 _Thread_local unsigned int atb_id;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The blocks of code that QEMU translated: those that are alike are one. */
+/* Keeps the blocks of code that QEMU translated; equal blocks are kept once. */
 #include <pthread.h>
 #include <search.h>
 #include <stdlib.h>
@@ -61,8 +61,9 @@ struct block *block_intern(const struct block *b)
 }
 
 /*
- * QEMU translates a page of code once and runs the result at every address where that page is
- * mapped, so the addresses at translation are those of the first mapping.
+ * Returns the block with the code of @b at @pc. QEMU translates a page of code once and runs the
+ * result at every address where the page is mapped, so addresses at translation are those of the
+ * first mapping.
  */
 struct block *block_at(struct block *b, unsigned int hart, uint64_t pc)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * What is behind ATB bridges in a chip with Arm's CoreSight: a funnel, and a Trace Memory
- * Controller (TMC) in two configurations (Arm DDI 0461, DDI 0480). The ETF is a FIFO on the way,
- * the ETR writes frames to memory and goes round in its buffer.
+ * Controller (TMC) in two configurations (Arm DDI 0461, DDI 0480). The ETF is a FIFO before other
+ * components; the ETR writes frames to memory, into a circular buffer.
  *
- * They have no reset and no handshakes by Control, so their registers are theirs alone. A flush is
- * done when the guest has looked for it some times.
+ * They have neither the reset nor the handshakes of Control, so their registers are handled here. A
+ * flush is done when the guest has polled it a number of times.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,12 +51,12 @@
 #define TYPE_ETF	(2u << 6)
 #define WIDTH_64	(3u << 8)
 
-/* What a FIFO keeps until it is flushed, if nothing comes behind it */
+/* What a FIFO keeps until it is flushed, if nothing follows. */
 #define HELD_BYTES	4096
 
 struct coresight {
 	bool unlocked;
-	unsigned int looks;	/* at a flush, before it is done; 0: there is none */
+	unsigned int looks;	/* reads until a flush is done; 0: no flush */
 	/* While enabled, under path_lock: */
 	struct formatter formatter;
 	uint64_t base, size, wp, shown_wp;
@@ -85,7 +85,7 @@ static bool upstream_busy(const struct component *c)
 	return false;
 }
 
-/* Whether a write counts: it unlocks, or the block is unlocked. */
+/* Returns whether a write takes effect: it unlocks, or the block is unlocked. */
 static bool may_write(struct component *c, uint32_t offset, uint32_t value)
 {
 	struct coresight *cs = c->own;
@@ -169,7 +169,7 @@ struct component *csfunnel_new(unsigned int index, uint32_t offset)
 
 /* ---- both kinds of TMC ---- */
 
-/* What is in the component leaves it, and what is in those before it first. */
+/* Flushes the components before this one, and then this one. */
 static void flush(struct component *c)
 {
 	for (unsigned int i = 0; i < c->n_ins; i++)
@@ -199,7 +199,7 @@ static void tmc_was_read(struct component *c, uint32_t offset)
 		flushed(c);
 }
 
-/* Returns what is wrong with it, or NULL */
+/* Starts the ETR. Returns what is wrong, or NULL. */
 static const char *etr_start(struct component *c)
 {
 	uint64_t ram = model.args.ram_base, wp = get64(c, TMC_WRITE_LOW, TMC_WRITE_HIGH);
@@ -304,7 +304,7 @@ static void tmc_write(struct component *c, uint32_t offset, uint32_t value, uint
 	reg_set(c, offset, value);
 }
 
-/* As after the chip's reset, when settings have no values */
+/* Makes a TMC as after the chip's reset, when its settings have no defined values. */
 static struct component *tmc_new(const struct part_ops *ops, unsigned int index, uint32_t offset,
 				 uint32_t type)
 {
@@ -323,7 +323,7 @@ static struct component *tmc_new(const struct part_ops *ops, unsigned int index,
 
 /* ---- ETF ---- */
 
-/* What came last waits for what comes next, or for a flush. */
+/* Passes on what the FIFO held back: the last data waits for more, or for a flush. */
 static void etf_flush(struct component *c)
 {
 	struct coresight *cs = c->own;

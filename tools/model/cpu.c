@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Registers of the emulated hart, by QEMU's names for them. All harts are alike, so one set of
- * handles does.
+ * Reads registers of the emulated hart, by QEMU's names. All harts are alike, so one set of handles
+ * is enough.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "model.h"
 
-/* QEMU follows the debugger's habit and calls x8 fp. */
+/* QEMU calls x8 fp, as debuggers do. */
 static const char *const x_names[32] = {
 	"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1", "a0", "a1", "a2", "a3",
 	"a4", "a5", "a6", "a7", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9", "s10", "s11",
@@ -29,7 +29,7 @@ static const struct {
 	{ "mcause", &m_trap.cause }, { "mepc", &m_trap.epc }, { "mtval", &m_trap.tval },
 };
 
-/* CSRs that software writes without an interest in what was there. */
+/* CSRs that software may write without reading them. */
 static struct {
 	const char *name;
 	uint16_t number;
@@ -83,10 +83,10 @@ void cpu_init(void)
 		find(list, x_names[i], &x[i]);
 	for (size_t i = 0; i < sizeof(csrs) / sizeof(*csrs); i++)
 		find(list, csrs[i].name, csrs[i].handle);
-	/* Harts that do not have one do not write it. */
+	/* harts without such a CSR do not write it */
 	for (size_t i = 0; i < N_OTHER_CSRS; i++)
 		look_up(list, other_csrs[i].name, &other_csrs[i].handle);
-	/* Harts without the hypervisor extension do not have it, and never have V=1. */
+	/* harts without the hypervisor extension have no htimedelta, and never V=1 */
 	look_up(list, "htimedelta", &timer_delta);
 	g_array_free(list, 1);
 }
@@ -116,7 +116,7 @@ uint64_t cpu_pc(void)
 	return get(pc);
 }
 
-/* As a debugger sees them: V above the two bits of the privilege. */
+/* Returns the mode as a debugger sees it: V above the two bits of the privilege. */
 void cpu_mode(uint8_t *prv, uint8_t *v)
 {
 	uint64_t mode = get(priv);
@@ -125,7 +125,7 @@ void cpu_mode(uint8_t *prv, uint8_t *v)
 	*v = mode >> 2 & 1;
 }
 
-/* The encoder's clock is that of the machine: a guest's time CSR is apart from it. */
+/* Returns the machine's time, the encoder's clock: a guest's time CSR has an offset. */
 uint64_t cpu_time(void)
 {
 	uint64_t time = get(timer);

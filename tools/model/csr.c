@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * scontext and hcontext (Sdtrig), which QEMU does not have: a CSR instruction that names one is
- * done here, and QEMU goes on behind it. From U-mode it traps, as QEMU would have it, and so does
- * one of no bits: such harts do not have it. So do a guest's accesses to hcontext, and, unless
- * hstateen0 is modelled as letting them through (guest-scontext=on), to scontext.
+ * scontext and hcontext (Sdtrig), which QEMU does not have. The model executes a CSR instruction on
+ * one of them, and QEMU continues behind it. An access traps, as it does in QEMU, from U-mode; or
+ * if the CSR is configured with no bits, as on harts without it; or if it is a guest's access to
+ * hcontext, or to scontext unless hstateen0 is modelled as allowing it (guest-scontext=on).
  */
 #include <stdlib.h>
 #include "model.h"
@@ -57,7 +57,7 @@ static void csr_execute(unsigned int vcpu, void *userdata)
 	data_csr(h, c, old, operand);
 	cpu_set_x(c->rd, old);
 	this_hart = h;
-	/* csrrs and csrrc with x0 or 0 only read. */
+	/* csrrs and csrrc with x0 or 0 only read */
 	if ((c->funct3 & 3) == 1 || c->rs1)
 		hart_context(h, hcontext,
 			     csr_operate(c->funct3, old, operand) &
@@ -80,7 +80,7 @@ void csr_instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, u
 
 	if (!csr_is_modelled(c->csr))
 		return;
-	/* As few as there are such instructions in the guest's code, and as long-lived. */
+	/* never freed: one for each such instruction in the guest's code */
 	copy = malloc(sizeof(*copy));
 	if (!copy)
 		abort();

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Data trace: what a hart accesses, to the encoder and, as a line each, to a file beside the truth.
- * It is told while the hart is traced, ahead of the instruction, which is accounted for with its
- * block.
+ * Data trace: tells the encoder what a hart accesses, and writes each access as a line into a file
+ * beside the truth. This happens while the hart is traced, and before the instruction itself, which
+ * is accounted for with its block.
  *
- * QEMU tells of loads and stores with their values when they are done, of an atomic operation what
- * it read and what it wrote. It does not tell whether a store-conditional stored, nor anything of
- * CSRs: of those the model notes what there is to be known before the instruction, and the rest,
- * out of register rd, when the hart goes on behind it.
+ * QEMU reports loads and stores, with their values, when they are done; for an atomic operation
+ * what it read and wrote. It does not report whether a store-conditional stored, nor CSR accesses:
+ * for these, the model notes before the instruction what is known, and takes the rest from register
+ * rd when the hart continues behind it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #define OPCODE_AMO 0x2f
 
-/* funct5 of atomic instructions */
+/* funct5 of atomic instructions. */
 enum { AMO_ADD, AMO_SWAP, AMO_LR, AMO_SC, AMO_XOR, AMO_CAS, AMO_OR = 8, AMO_AND = 12,
        AMO_MIN = 16, AMO_MAX = 20, AMO_MINU = 24, AMO_MAXU = 28 };
 
@@ -67,7 +67,10 @@ static void put_number(FILE *file, bool valid, uint64_t number)
 		fputs(" -", file);
 }
 
-/* "KIND BYTES ADDRESS VALUE [OPERATION OPERAND]", as `perf rvtrace decode --print data` has it. */
+/*
+ * Writes "KIND BYTES ADDRESS VALUE [OPERATION OPERAND]", as `perf rvtrace decode --print data`
+ * does.
+ */
 static void tell(const struct hart *h, const struct rvt_access *access)
 {
 	FILE *file = model.args.truth_dir ? file_of(h) : NULL;
@@ -84,7 +87,7 @@ static void tell(const struct hart *h, const struct rvt_access *access)
 	fputc('\n', file);
 }
 
-/* The hart's lock is held. */
+/* Tells an access. The caller holds the hart's lock. */
 static void send(struct hart *h, const struct rvt_access *access)
 {
 	can_wait = true;
@@ -93,7 +96,7 @@ static void send(struct hart *h, const struct rvt_access *access)
 	can_wait = false;
 }
 
-/* Only its own hart starts tracing; so nothing is missed. */
+/* Returns whether the hart is traced. Only the hart itself starts tracing, so nothing is missed. */
 static bool is_traced(const struct hart *h)
 {
 	return __atomic_load_n(&h->started, __ATOMIC_RELAXED);
@@ -184,7 +187,7 @@ static enum rvt_access_operation operation_of(uint32_t word)
 	}
 }
 
-/* QEMU did the reading; register rd is not written yet. */
+/* Tells an atomic operation. QEMU has read memory, but not written register rd yet. */
 static void on_atomic(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata)
 {
 	const uint32_t word = word_of(userdata);
@@ -207,9 +210,9 @@ static void on_atomic(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t va
 	lock_and_send(h, &access);
 }
 
-/* ---- what is known only behind the instruction ---- */
+/* ---- accesses that are only known behind the instruction ---- */
 
-/* The hart's lock is held. */
+/* Completes an access and tells it. The caller holds the hart's lock. */
 static void settle(struct hart *h)
 {
 	struct rvt_access access = h->unsettled.access;
@@ -228,7 +231,7 @@ static void settle(struct hart *h)
 
 void data_settle(struct hart *h, uint64_t pc)
 {
-	/* There it trapped, or is done over. */
+	/* there it trapped, or is executed again */
 	if (pc == h->unsettled.pc)
 		h->unsettled.access.size = 0;
 	if (h->unsettled.access.size)
@@ -240,7 +243,7 @@ static void on_behind(unsigned int vcpu, void *userdata)
 	struct hart *h = &harts[vcpu];
 
 	(void)userdata;
-	/* Only its own hart writes it. */
+	/* only its own hart writes it */
 	if (!h->unsettled.access.size)
 		return;
 	pthread_mutex_lock(&h->lock);
@@ -259,7 +262,7 @@ static void wait_for(struct hart *h, const struct rvt_access *access, const void
 	pthread_mutex_unlock(&h->lock);
 }
 
-/* Without a register for the outcome nobody knows it. */
+/* Notes a store-conditional. Without a register for the outcome, it stays unknown. */
 static void before_conditional(unsigned int vcpu, void *userdata)
 {
 	const uint32_t word = word_of(userdata);
@@ -284,14 +287,14 @@ static struct rvt_access csr_access(unsigned int number, unsigned int funct3, ui
 		.size = sizeof(struct rvt_access), .kind = RVT_ACCESS_CSR, .bytes = 8,
 		.operation = RVT_ACCESS_CSR_WRITE + (funct3 & 3) - 1,
 		.address = number, .address_valid = true, .value_valid = true,
-		/* those that can only be read */
+		/* not of read-only CSRs */
 		.operand_valid = number >> 10 != 3, .operand = operand,
 	};
 }
 
 /*
- * What is not read into a register is read as a debugger would. That of CSRs that the model does
- * not know by name stays unknown, and the access with it.
+ * Notes a CSR access. A value that does not go into a register is read as a debugger does. If the
+ * model does not know the CSR by name, the value and the access stay unknown.
  */
 static void before_csr(unsigned int vcpu, void *userdata)
 {
@@ -323,7 +326,7 @@ static void settle_behind(struct qemu_plugin_insn *insn, struct qemu_plugin_insn
 			  qemu_plugin_vcpu_udata_cb_t before, void *userdata)
 {
 	qemu_plugin_register_vcpu_insn_exec_cb(insn, before, QEMU_PLUGIN_CB_R_REGS, userdata);
-	/* At the end of the block hart_block() does it. */
+	/* at the end of the block, hart_block() does it */
 	if (after)
 		qemu_plugin_register_vcpu_insn_exec_cb(after, on_behind, QEMU_PLUGIN_CB_R_REGS,
 						       NULL);
@@ -340,7 +343,7 @@ void data_instrument(struct qemu_plugin_insn *insn, struct qemu_plugin_insn *aft
 	else if (atomic && word >> 27 == AMO_SC)
 		settle_behind(insn, after, before_conditional, userdata);
 	else if (atomic && word >> 27 != AMO_LR)
-		/* QEMU may tell of the writing as well. */
+		/* QEMU may report the write as well */
 		qemu_plugin_register_vcpu_mem_cb(insn, on_atomic, QEMU_PLUGIN_CB_R_REGS,
 						 QEMU_PLUGIN_MEM_R, userdata);
 	else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * The registers discovery_info_0 and discovery_info_1 of E-Trace encoders, as the example in
- * chapter "Parameters and Discovery" describes them: fields lie side by side from bit 0. The second
- * register is at offset 8, for it cannot be at 4, which is in the midst of the first (see
+ * chapter "Parameters and Discovery" describes them: fields side by side from bit 0. The second
+ * register is at offset 8, as offset 4 is in the middle of the first one (see
  * Documentation/e-trace.rst).
  */
 #include <errno.h>
@@ -18,7 +18,7 @@ struct field {
 	uint64_t value;
 };
 
-/* The fields of a register, lowest first; those of 0 bits are not there. */
+/* Joins the fields of a register, lowest first; fields of 0 bits do not exist. */
 static int join(const struct field *fields, uint64_t *value)
 {
 	unsigned int shift = 0;
@@ -63,7 +63,7 @@ static int make(uint64_t info[2])
 		{ "ecause_width", 4, less_one(p->ecause_width_p) },
 		{ "filters", 4, less_one(a->filters) },
 		{ "filter_context", 1, a->comparators > 0 },
-		/* 2.0: filter_excint */
+		/* called filter_excint in 2.0 */
 		{ "filter_ecause", 4, a->warl_filter >> 2 & 1 },
 		{ "filter_interrupt", draft ? 1 : 0, a->warl_filter >> 3 & 1 },
 		{ "filter_privilege", 1, a->warl_filter >> 1 & 1 },

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * From what a hart retires to messages on their way: the protocols' encoders, set up from the
+ * Makes messages from what a hart retires, and sends them: the protocols' encoders, set up by the
  * registers.
  */
 #include <errno.h>
@@ -10,9 +10,9 @@
 #include <rvtrace/etrace.h>
 #include "te.h"
 
-/* ---- messages on their way ---- */
+/* ---- sending messages ---- */
 
-/* Model of the FIFO: bytes leave it at once, but its level goes down only as the hart executes. */
+/* Models the FIFO: bytes leave it at once, but its level falls only as the hart executes. */
 static void drain(struct component *c)
 {
 	struct encoder *e = c->own;
@@ -33,8 +33,8 @@ void encode_reset_fifo(struct component *c)
 }
 
 /*
- * Does a decoder that gets nothing more know how far the hart came? N-Trace's Ownership does not
- * say, nor does ResourceFull with history but without I-CNT.
+ * Returns whether a decoder that gets nothing more knows the hart's position: not by N-Trace's
+ * Ownership, nor by ResourceFull with history but without I-CNT.
  */
 static bool tells_position(const struct encoder *e, const uint8_t *bytes)
 {
@@ -42,7 +42,7 @@ static bool tells_position(const struct encoder *e, const uint8_t *bytes)
 
 	if (!e->ntrace || tcode == RVT_NTRACE_OWNERSHIP)
 		return !e->ntrace;
-	/* Six bits of the message in each byte, above the two of MSEO. */
+	/* each byte has six bits of the message, above the two of MSEO */
 	for (unsigned int i = 0; i < 4; i++, bit++)
 		rcode |= (bytes[bit / 6] >> (2 + bit % 6) & 1) << i;
 	return tcode != RVT_NTRACE_RESOURCE_FULL || rcode == 0;
@@ -60,14 +60,14 @@ static int emit(void *ctx, const uint8_t *bytes, size_t len)
 			part_sticky(c, TE_OVERFLOW);
 			if (!(reg_get(c, 0) & TE_STALL))
 				return -ENOSPC;
-			/* The hart waits; in the model no time passes for that. */
+			/* the hart waits, for which no time passes in the model */
 			e->fifo = 0;
 		}
 		e->fifo += (uint32_t)len;
 	}
 	ret = part_pass(c, bytes, len);
 	/*
-	 * It executes nothing, and takes no interrupt, until there is room or nothing to wait for.
+	 * the hart executes nothing, and takes no interrupt, until there is room or no need to wait
 	 */
 	while (ret && model.args.stall && can_wait && reg_get(c, 0) & TE_STALL &&
 	       __atomic_load_n(&c->enabled, __ATOMIC_ACQUIRE)) {
@@ -100,7 +100,7 @@ static uint64_t now(void *ctx)
 	struct encoder *e = c->own;
 	uint64_t stamp = timestamp_now(c);
 
-	/* Two clocks can be apart by a tick; a stamp never goes back. */
+	/* two clocks can differ by a tick, but a stamp must not go back */
 	if (stamp > e->hart->last_stamp || e->hart->last_stamp - stamp > 1000)
 		e->hart->last_stamp = stamp;
 	return e->hart->last_stamp;
@@ -141,7 +141,7 @@ static unsigned int options(const struct component *c)
 	for (size_t i = 0; i < sizeof(feature_options) / sizeof(*feature_options); i++)
 		if (features >> feature_options[i].bit & 1)
 			set |= feature_options[i].option;
-	/* The specification has an enable bit and a mode: both must say so. */
+	/* the specification has an enable bit and a mode: both must be set */
 	if (features & 1u << 3 && return_mode(c))
 		set |= RVT_OPT_IMPLICIT_RETURN;
 	return set;
@@ -178,7 +178,7 @@ static int create_ntrace(struct component *c, struct encoder *e)
 	if (ret)
 		return ret;
 	rvt_ntrace_encoder_context(e->ntrace, false, e->hart->scontext);
-	/* Where nobody uses it, it is not told. */
+	/* is only sent if used */
 	if (e->hart->hcontext)
 		rvt_ntrace_encoder_context(e->ntrace, true, e->hart->hcontext);
 	return 0;
@@ -230,7 +230,7 @@ void encode_destroy(struct component *c)
 	e->etrace = NULL;
 }
 
-/* ---- what its hart says ---- */
+/* ---- from its hart ---- */
 
 void encoder_begin(struct component *c)
 {
@@ -255,7 +255,9 @@ void encoder_retire(struct component *c, const struct rvt_retire *run)
 		rvt_etrace_encoder_clocks(e->etrace, run->insns);
 		rvt_etrace_encoder_retire(e->etrace, run);
 	}
-	/* where a jump went is known, and told, only now: that was before this run */
+	/*
+	 * the encoder learns and sends where the last jump went only now: that was before this run
+	 */
 	e->traced_insns += run->insns;
 }
 

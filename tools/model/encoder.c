@@ -14,16 +14,16 @@
 #define COMP_KNOWN	0xf77fu
 
 /*
- * Vendor registers: a store of bit N pulses external trigger input N; outputs that pulsed, cleared
- * by a store.
+ * Vendor registers: storing bit N pulses external trigger input N; the outputs that pulsed, which a
+ * store clears.
  */
 #define TE_VENDOR_TRIG_IN	0xe00
 #define TE_VENDOR_TRIG_OUT	0xe04
-/* The hart's impdef signals from now on. */
+/* The hart's impdef signals. */
 #define TE_VENDOR_IMPDEF	0xe08
 /*
- * What a debugger writes to tdata1 and tdata2 of the hart's trigger i: the address of an
- * instruction, and mcontrol.action. QEMU's own triggers have no trace actions.
+ * The values of tdata1 and tdata2 that a debugger would write for the hart's trigger i: the address
+ * of an instruction, and mcontrol.action. QEMU's own triggers have no trace actions.
  */
 #define TE_VENDOR_DEBUG(i)	(0xe10 + 0x10 * (i))
 #define DEBUG_ACTION		8
@@ -32,7 +32,7 @@
 #define FILTER_DESCS	6
 #define COMP_DESCS	5
 
-/* Whether a debug trigger is set that acts while the encoder is enabled */
+/* Notes whether a debug trigger is set that acts while the encoder is enabled. */
 static void arm(struct component *c, bool enabled)
 {
 	struct encoder *e = c->own;
@@ -117,13 +117,13 @@ static uint32_t legal_control(uint32_t value)
 
 static uint32_t legal_features(const struct component *c, uint32_t value)
 {
-	/* What the other protocol has reads 0. */
+	/* features of the other protocol read 0 */
 	value &= TE_FORMAT(reg_get(c, 0)) == FORMAT_NTRACE ? ~0x33u : ~0x700u;
-	/* Sources wider than 12 bits do not exist. */
+	/* source ids have at most 12 bits */
 	return value >> 28 > 12 ? (value & ~(15u << 28)) | 12u << 28 : value;
 }
 
-/* Actions that are not defined read as none. */
+/* Clears actions that are not defined. */
 static uint32_t legal_trigger(uint32_t value)
 {
 	for (unsigned int i = 0; i < 32; i += 4)
@@ -132,7 +132,10 @@ static uint32_t legal_trigger(uint32_t value)
 	return value;
 }
 
-/* Only comparators that are there can be selected; without any, none can be used. */
+/*
+ * Makes a filter's value legal: it can only select comparators that exist, and use none without
+ * any.
+ */
 static uint32_t legal_filter(uint32_t value)
 {
 	if (!model.args.comparators)
@@ -171,7 +174,7 @@ static void pulse_outputs(struct component *c, bool on)
 	reg_set(c, TE_VENDOR_TRIG_OUT, reg_get(c, TE_VENDOR_TRIG_OUT) | pulsed);
 }
 
-/* InstTracing is @on from now on: by software, or by an external trigger. */
+/* Sets InstTracing to @on, for software or an external trigger. */
 static void set_tracing(struct component *c, bool on, bool was)
 {
 	struct encoder *e = c->own;

@@ -8,7 +8,7 @@
 #define FILTER_ECAUSE	(1u << 2)
 #define FILTER_INTERRUPT (1u << 3)
 #define FILTER_IMPDEF	(1u << 16)
-/* Three comparators: use bits 4, 8, 12 and selectors above them. */
+/* Three comparators: bits 4, 8 and 12 use them, and the bits above each select one. */
 #define FILTER_COMP(ctl, i)	((ctl) >> (4 + 4 * (i)) & 1)
 #define FILTER_SELECT(ctl, i)	((ctl) >> (5 + 4 * (i)) & 7)
 
@@ -70,7 +70,7 @@ static bool primary(const struct component *c, unsigned int comp, uint64_t pc)
 	uint32_t ctl = reg_get(c, TE_COMP(comp));
 	uint64_t value = input(c, ctl & 3, pc), match = match_value(c, comp, 0x10);
 
-	/* Secondary function 6: its value is the mask of the primary comparison. */
+	/* with secondary function 6, its value is the mask of the primary comparison */
 	if ((ctl >> 8 & 7) == FUNCTION_NEVER) {
 		value &= match_value(c, comp, 0x18);
 		match &= match_value(c, comp, 0x18);
@@ -111,7 +111,7 @@ void filter_retired(struct component *c, uint64_t pc)
 		if (COMP_MODE(reg_get(c, TE_COMP(i))) != MODE_LATCH)
 			continue;
 		e->comp[i].on = comparator_matches(c, i, pc);
-		/* Off on the instruction after the one that matches. */
+		/* turns off at the instruction after the one that matches */
 		e->comp[i].off_next = e->comp[i].on && secondary(c, i, pc);
 	}
 }
@@ -138,7 +138,7 @@ static bool impdef_matches(const struct component *c, unsigned int i)
 		 reg_get(c, TE_FILTER(i) + 0x14));
 }
 
-/* Bits of trTeFilterMatchPrivilege: U, S (HS), -, M, -, VU, VS. */
+/* Returns the bit in trTeFilterMatchPrivilege: U, S (HS), -, M, -, VU, VS. */
 static unsigned int privilege_bit(unsigned int prv, unsigned int v)
 {
 	return v ? 5 + prv : prv;
@@ -230,7 +230,7 @@ void filter_reset(struct component *c)
 
 		if (ctl & (COMP_P_NOTIFY | COMP_S_NOTIFY))
 			e->by_insn = true;
-		/* A latch that can never be set begins set. */
+		/* a latch that can never be set is on from the beginning */
 		if (COMP_MODE(ctl) == MODE_LATCH && (ctl >> 4 & 7) == FUNCTION_NEVER)
 			e->comp[i].on = true;
 	}

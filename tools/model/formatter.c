@@ -4,7 +4,7 @@
 #include <string.h>
 #include "formatter.h"
 
-/* A reader that begins anywhere waits no longer for the id. */
+/* Repeats the id after so many frames, for readers that begin anywhere. */
 #define REPEAT_FRAMES 8
 #define LAST (FORMATTER_FRAME - 2)
 
@@ -15,7 +15,10 @@ void formatter_reset(struct formatter *f)
 	f->id = -1;
 }
 
-/* Two bytes of the frame, or behind the last even one the bits for all even ones. */
+/*
+ * Places two bytes into the frame; behind the last even byte, the byte with the low bits of all
+ * even ones.
+ */
 static void place(struct formatter *f, uint8_t even, unsigned int bit, uint8_t odd)
 {
 	f->frame[f->at] = even;
@@ -38,7 +41,7 @@ static void place_id(struct formatter *f, uint8_t id, bool later, uint8_t odd)
 	place(f, (uint8_t)(id << 1 | 1), later, odd);
 }
 
-/* What is queued, as far as it goes into the next two bytes. */
+/* Places queued bytes, as many as fit into the next two. */
 static void place_pair(struct formatter *f)
 {
 	const uint8_t id = f->queue[0].id, byte = f->queue[0].byte;
@@ -52,7 +55,7 @@ static void place_pair(struct formatter *f)
 	} else if (last) {
 		place(f, byte & 0xfe, byte & 1, 0);
 	} else if (next != id) {
-		/* the odd byte is still of the old id */
+		/* the odd byte still has the old id */
 		place_id(f, next, true, byte);
 	} else {
 		n = 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The formatter of a CoreSight sink: from bytes of sources to frames of 16 bytes (Arm CoreSight
- * SoC, "Formatter"). It knows nothing of the library's reader of frames.
+ * The formatter of a CoreSight sink: makes frames of 16 bytes from bytes of sources (Arm CoreSight
+ * SoC, "Formatter"). It shares nothing with the library's reader of frames.
  */
 #ifndef MODEL_FORMATTER_H
 #define MODEL_FORMATTER_H
@@ -15,17 +15,17 @@ struct formatter {
 	void *ctx;
 	/* private */
 	uint8_t frame[FORMATTER_FRAME];
-	unsigned int at;		/* even */
-	int id;				/* that a reader knows; -1: none */
-	unsigned int frames;		/* since it was written */
+	unsigned int at;		/* is even */
+	int id;				/* current one for a reader; -1: none */
+	unsigned int frames;		/* since the id was last written */
 	struct { uint8_t id, byte; } queue[2];
 	unsigned int queued;
 };
 
-/* As after a reset: what was put and is not out yet is gone. */
+/* Resets the formatter, and discards what is not written yet. */
 void formatter_reset(struct formatter *f);
 void formatter_put(struct formatter *f, uint8_t id, uint8_t byte);
-/* What was put goes out. The rest of the last frame is of id 0. */
+/* Writes all that was put. The rest of the last frame has id 0. */
 void formatter_flush(struct formatter *f);
 
 #endif

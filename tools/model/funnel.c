@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Trace funnel (Trace Control Interface 1.0, "Trace Funnel"): messages pass in the order in which
- * they come.
+ * Trace funnel (Trace Control Interface 1.0, "Trace Funnel"): passes messages on in the order in
+ * which they arrive.
  */
 #include <stdlib.h>
 #include "model.h"
@@ -27,12 +27,12 @@ static int funnel_accept(struct component *c, const struct component *from, cons
 	int ret = 0;
 
 	pthread_mutex_lock(&c->path_lock);
-	/* A disabled input is drained and discarded. */
+	/* data of a disabled input is discarded */
 	if (!input_is_disabled(c, from) && c->n_outs)
 		ret = part_pass(c, bytes, len);
 	else if (!input_is_disabled(c, from))
 		capture((struct component *)from, bytes, len);
-	/* Before ratification a funnel whose sink was full discarded what came. */
+	/* before ratification, a funnel discarded data when its sink was full */
 	if (c->front && (!c->front->enabled || c->front->stopped))
 		ret = 0;
 	pthread_mutex_unlock(&c->path_lock);

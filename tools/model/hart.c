@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What a hart executes: instructions counted once, when they retire.
+ * Follows what a hart executes, and counts instructions once, when they retire.
  *
- * QEMU tells when a block begins, not when it ends. So a block is accounted for when the next thing
- * is known: the next block, or a trap. By then it ran through, unless the cursor says at which
- * instruction it was last known to be: loads, stores and the like can leave a block early (device
- * access, wfi), be done over in a block of their own, and go on with another block behind them.
+ * QEMU reports when a block begins, not when it ends. So a block is accounted for at the next
+ * event: the next block, or a trap. It has run through by then, unless the cursor says at which
+ * instruction the hart was last: loads, stores and the like can leave a block early (device access,
+ * wfi), are executed again in a block of their own, and another block follows.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -86,7 +86,9 @@ static void truth_insns(struct hart *h, struct block *b, uint32_t first, uint32_
 		truth_check(rvt_truth_part(h->truth, (uint64_t)*id, first, count));
 }
 
-/* After each call of the encoder: what it passed on or lost, into the truth. */
+/*
+ * Writes into the truth what the encoder passed on or lost; comes after each call of the encoder.
+ */
 static void truth_follow(struct hart *h)
 {
 	struct rvt_truth_record rec = { 0 };
@@ -123,7 +125,7 @@ static void stop(struct hart *h, uint64_t next_pc)
 	truth_moment(h, RVT_TRUTH_OFF);
 }
 
-/* The hart goes on at @pc in block @b: is that to be traced? */
+/* Starts or stops tracing, as the filters say for @pc in block @b. */
 static void qualify(struct hart *h, const struct block *b, uint64_t pc)
 {
 	bool on = h->wanted && filter_qualifies(h->encoder, b->prv, b->v, pc);
@@ -161,7 +163,7 @@ static void encode_run(struct hart *h, const struct rvt_retire *run)
 static void retire(struct hart *h, struct block *b, uint32_t first, uint32_t count,
 		   uint64_t next_pc);
 
-/* The same where comparators decide: one by one. */
+/* Like retire(), one instruction at a time, for comparators and triggers. */
 static void retire_each(struct hart *h, struct block *b, uint32_t first, uint32_t count,
 			uint64_t next_pc)
 {
@@ -171,7 +173,7 @@ static void retire_each(struct hart *h, struct block *b, uint32_t first, uint32_
 		uint64_t end = pc + 2 * b->halfwords[i], next = i + 1 < b->n ? end : next_pc;
 		unsigned int action = encoder_debug_action(h->encoder, pc);
 
-		/* Both ends are traced. */
+		/* traces the instruction that starts the trace, and the one that stops it */
 		if (action == TRIG_ON)
 			h->wanted |= encoder_debug_trace(h->encoder, true);
 		qualify(h, b, pc);
@@ -188,7 +190,7 @@ static void retire_each(struct hart *h, struct block *b, uint32_t first, uint32_
 	}
 }
 
-/* Instructions @first..@first+@count-1 of the block retired, and the hart went on at @next_pc. */
+/* Retires instructions @first..@first+@count-1 of the block. The hart continues at @next_pc. */
 static void retire(struct hart *h, struct block *b, uint32_t first, uint32_t count,
 		   uint64_t next_pc)
 {
@@ -222,7 +224,7 @@ static void retire(struct hart *h, struct block *b, uint32_t first, uint32_t cou
 
 static void retire_until(struct hart *h, uint32_t end, uint64_t next_pc)
 {
-	/* The block is shared; only its truth ids change, each under its hart's lock. */
+	/* the block is shared: only its truth ids change, each under its hart's lock */
 	struct block *b = (struct block *)h->block;
 
 	if (end > h->first && filter_by_insn(h->encoder) &&
@@ -243,7 +245,7 @@ static uint32_t index_of(const struct block *b, uint64_t pc)
 	return i;
 }
 
-/* Can the hart go on at @pc when the whole block retired? */
+/* Returns whether the hart can continue at @pc after the whole block retired. */
 static bool is_successor(const struct block *b, uint64_t pc)
 {
 	uint64_t end = b->pc + b->bytes;
@@ -255,14 +257,17 @@ static bool is_successor(const struct block *b, uint64_t pc)
 	case RVT_ITYPE_BRANCH_TAKEN:
 		return pc == end || pc == target;
 	case RVT_ITYPE_CALL: case RVT_ITYPE_JUMP: case RVT_ITYPE_JUMP_LINKED:
-		/* Zcmt's table jumps are direct as well, but not by an offset */
+		/* Zcmt's table jumps are direct, too, but not by an offset */
 		return pc == target || !b->last.offset;
 	default:
 		return true;
 	}
 }
 
-/* The hart left its block and went on at @next_pc; no instruction of the block trapped. */
+/*
+ * Accounts for the block that the hart has left for @next_pc, without a trap by an instruction of
+ * the block.
+ */
 static void leave_block(struct hart *h, uint64_t next_pc)
 {
 	const struct block *b = h->block;
@@ -273,10 +278,12 @@ static void leave_block(struct hart *h, uint64_t next_pc)
 		return;
 	end = at == CURSOR_THROUGH ? b->n : (uint32_t)at;
 	if (end == b->n && !is_successor(b, next_pc)) {
-		/* A device access that does not look like one. */
+		/* a device access that does not look like one */
 		end = index_of(b, next_pc);
 	} else if (end < b->n) {
-		/* It is done over when the hart goes on at it, unless it is a jump to itself. */
+		/*
+		 * it is executed again if the hart continues there, unless it is a jump to itself
+		 */
 		bool again = next_pc == block_pc(b, end) && !(end == b->n - 1 && b->last.itype);
 
 		if (!again)
@@ -321,7 +328,7 @@ void hart_block(unsigned int vcpu, void *userdata)
 
 /* ---- traps ---- */
 
-/* Causes that come from fetching an instruction, before a block with it can begin. */
+/* Returns whether the cause comes from fetching an instruction, before a block with it begins. */
 static bool is_fetch_fault(uint64_t cause)
 {
 	return cause == 0 || cause == 1 || cause == 12 || cause == 20;
@@ -355,8 +362,8 @@ static void take_trap(struct hart *h, const struct rvt_trap *trap)
 	h->tval = trap->tval;
 	filter_trap(h->encoder, trap);
 	/*
-	 * A trap out of what is traced ends the trace at the trapped instruction: where the handler
-	 * is stays untold.
+	 * A trap out of what is traced ends the trace at the trapped instruction, and the handler's
+	 * address is not told.
 	 */
 	if (h->started && !filter_qualifies(h->encoder, trap->prv, trap->v, trap->handler))
 		stop(h, trap->epc);
@@ -372,7 +379,7 @@ static void take_trap(struct hart *h, const struct rvt_trap *trap)
 	set_mode(h, trap->prv, trap->v);
 }
 
-/* Size of the ecall or ebreak that raised the exception, else 0. */
+/* Returns the size of the ecall or ebreak that raised the exception, else 0. */
 static uint8_t ecall_halfwords(const struct block *b, const struct rvt_trap *trap, uint64_t from_pc)
 {
 	bool ecall = trap->cause >= 8 && trap->cause <= 11;
@@ -421,8 +428,7 @@ void hart_discontinuity(unsigned int vcpu, enum qemu_plugin_discon_type type, ui
 /* ---- changes from outside of the flow ---- */
 
 /*
- * Accounts for the current block up to and with the instruction that the hart is at; returns the
- * next pc.
+ * Accounts for the current block up to and including the current instruction. Returns the next pc.
  */
 static uint64_t catch_up(struct hart *h)
 {
@@ -442,8 +448,8 @@ void hart_want(struct hart *h, bool wanted)
 	h->wanted = wanted;
 	if (!wanted && h->started) {
 		/*
-		 * When another hart stops this one, its current block is not accounted for yet and
-		 * counts as executed after the stop.
+		 * if another hart stops this one, its current block is not accounted for yet, and
+		 * counts as executed after the stop
 		 */
 		if (this_hart == h && h->block)
 			stop(h, catch_up(h));
@@ -472,7 +478,7 @@ void hart_want(struct hart *h, bool wanted)
 void hart_set_impdef(struct hart *h, uint32_t impdef)
 {
 	pthread_mutex_lock(&h->lock);
-	/* What was executed before is filtered by what it was then. */
+	/* instructions before this one are filtered by the old value */
 	if (this_hart == h && h->block)
 		catch_up(h);
 	h->impdef = impdef;
@@ -535,7 +541,7 @@ void harts_exit(void)
 		struct hart *h = &harts[i];
 
 		pthread_mutex_lock(&h->lock);
-		/* The hart that turned the machine off never got to another block. */
+		/* the hart that turned the machine off had no next block */
 		if (h->block)
 			leave_block(h, 0);
 		h->following = false;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The model's instruction classifier: the itype of an instruction (E-Trace 2.0 section 4.1.1,
+ * The model's instruction classifier: finds the itype of an instruction (E-Trace 2.0 section 4.1.1,
  * N-Trace table "Generating itype"), and what QEMU may do in the middle of it. RV64GC with Zcmp and
  * Zcmt.
  */
@@ -118,7 +118,7 @@ static void classify_32(uint32_t insn, struct insn_class *c)
 	}
 }
 
-/* Quadrant 2, funct3 4: c.jr, c.mv, c.ebreak, c.jalr, c.add. */
+/* Classifies quadrant 2, funct3 4: c.jr, c.mv, c.ebreak, c.jalr, c.add. */
 static void classify_cr(uint32_t insn, struct insn_class *c)
 {
 	unsigned int rs1 = bits(insn, 11, 7), rs2 = bits(insn, 6, 2);
@@ -131,7 +131,7 @@ static void classify_cr(uint32_t insn, struct insn_class *c)
 	c->itype = jalr_itype(link ? 1 : 0, rs1);
 }
 
-/* Quadrant 2, funct3 5: Zcmp and Zcmt. */
+/* Classifies quadrant 2, funct3 5: Zcmp and Zcmt. */
 static void classify_zcm(uint32_t insn, struct insn_class *c)
 {
 	c->plain = false;

@@ -35,15 +35,15 @@
 #define MODEL_MAX_HARTS 8
 #define MODEL_MAX_PARTS (3 * MODEL_MAX_HARTS + 8)
 #define MODEL_MAX_OUTS 2
-/* Disabling and deactivating at once makes three answers. */
+/* Disabling and deactivating at once takes three answers. */
 #define MODEL_MAX_PENDING 4
 #define MODEL_PAGE 0x1000u
 
 /* ---- arguments: args.c, documented in README.md ---- */
 
-/* The lab adds this much memory for the registers unless told otherwise. */
+/* The lab adds so much memory for the registers by default. */
 #define MODEL_DEFAULT_EXTRA (16u << 20)
-/* Carve-outs are that far from the beginning of the registers, and take no more. */
+/* Carve-outs are so far behind the beginning of the registers, and not larger than this. */
 #define MODEL_CARVEOUTS (8u << 20)
 
 enum model_clock { CLOCK_OF_TIME_CSR, CLOCK_OF_INSNS, CLOCK_EVEN };
@@ -62,25 +62,25 @@ struct model_args {
 	const char *etrace_path, *capture_dir;
 	uint32_t topology;		/* enum model_topology */
 	uint64_t seed, delay_ns;
-	uint32_t late_reads;		/* answers come after so many reads, instead of in time */
-	uint32_t wp_lag;		/* bytes that a running sink's WP may be behind */
-	bool holes;			/* registers that are not there must not be accessed */
-	uint32_t carveout;		/* bytes that each sink reaches, at a place of its own */
-	bool power;			/* components are off until the guest switches them on */
+	uint32_t late_reads;		/* answers come after so many reads, not after a time */
+	uint32_t wp_lag;		/* how many bytes a running sink's WP may lag */
+	bool holes;			/* registers that do not exist must not be accessed */
+	uint32_t carveout;		/* memory of each sink in bytes, at a place of its own */
+	bool power;			/* components have no power until the guest turns it on */
 	uint32_t registers;		/* enum model_registers */
 	uint32_t version, protocol_version;
-	uint32_t modes, sync_modes, formats;	/* bit per supported value */
+	uint32_t modes, sync_modes, formats;	/* a bit per supported value */
 	uint32_t filters, comparators, ts_modes;
 	uint32_t warl_control, warl_features, warl_filter, warl_comparator, warl_triggers;
 	uint32_t warl_funnel, pib_modes;
 	uint32_t access_width;
 	uint32_t sram;			/* bytes; 0: the sink has none */
 	bool smem, live_read;
-	uint32_t stuck; /* bit per component type: its handshakes are never answered */
-	bool own_hart;			/* encoders answer their own hart only */
-	uint32_t stuck_after;	/* answers before that; then a reset helps */
+	uint32_t stuck; /* a bit per component type whose handshakes are never answered */
+	bool own_hart;			/* encoders only answer their own hart */
+	uint32_t stuck_after;	/* answers before that; a reset helps then */
 	uint32_t fifo, drain;
-	bool stall;			/* a hart that is stalled waits */
+	bool stall;			/* a stalled hart waits */
 	enum rvt_dialect dialect;
 	uint32_t icnt_bits, hist_bits, hrepeat_bits, bcnt_bits, stack_depth;
 	enum rvt_timestamp timestamp;
@@ -89,16 +89,16 @@ struct model_args {
 	uint32_t ts_width;
 	uint32_t scontext_bits, hcontext_bits, impdef_bits;
 	bool guest_scontext;		/* guests (V=1) may access scontext */
-	uint64_t discovery[2];		/* in place of what the other arguments make; 0: no */
+	uint64_t discovery[2];		/* replace those made by other arguments; 0: no */
 };
 
-/* Returns 0 or -EINVAL after a message on stderr. */
+/* Parses the arguments. Returns 0, or -EINVAL after a message on stderr. */
 int args_parse(struct model_args *args, int argc, char **argv);
 
 /* ---- blocks.c ---- */
 
 /*
- * A block as translated; blocks that are alike are one. Never freed: harts and truth files refer to
+ * A block as translated; equal blocks are kept once. Never freed, as harts and truth files refer to
  * it.
  */
 struct block {
@@ -106,24 +106,26 @@ struct block {
 	uint32_t n, bytes;
 	uint8_t prv, v;
 	struct insn_class last;		/* of the last instruction */
-	uint8_t upper_rd;		/* what the last but one loaded, else 0 */
+	uint8_t upper_rd;		/* register that the one before it loaded, else 0 */
 	int64_t truth_id[MODEL_MAX_HARTS];
-	struct block *elsewhere[MODEL_MAX_HARTS]; /* the same code where the hart last met it */
+	struct block *elsewhere[MODEL_MAX_HARTS]; /* where each hart last met the same code */
 	uint8_t *code;
 	uint8_t halfwords[];
 };
 
-/* Where a hart is in its current block, written by inline code at the few places that matter. */
+/*
+ * A hart's position in its current block, which inline code writes at the few places that matter.
+ */
 struct cursor {
 	uint64_t attention;	/* nonzero: call hart_block() */
-	uint64_t at; /* number of an instruction at which the block may be left, or ... */
+	uint64_t at; /* number of the instruction at which the block may be left, or ... */
 };
-#define CURSOR_THROUGH UINT64_MAX /* ... none: whatever began runs to the block's end */
+#define CURSOR_THROUGH UINT64_MAX /* ... none: the block runs to its end */
 
-/* Returns the known block that equals @b, which becomes known when there is none. */
+/* Returns the known block that equals @b, or makes @b known. */
 struct block *block_intern(const struct block *b);
 uint64_t block_pc(const struct block *b, uint32_t index);
-/* The block like @b that is at @pc. */
+/* Returns the block like @b at @pc. */
 struct block *block_at(struct block *b, unsigned int hart, uint64_t pc);
 
 /* ---- translate.c ---- */
@@ -137,15 +139,18 @@ struct trap_csrs {
 	uint64_t cause, epc, tval;
 };
 
-/* Called once per hart, in its context; all others, too, concern the hart whose context it is. */
+/*
+ * To be called once per hart, in its context. All other functions are about the hart in whose
+ * context they run, too.
+ */
 void cpu_init(void);
 uint64_t cpu_pc(void);
-/* Privilege, and whether it is one of a guest (V=1). */
+/* Sets the privilege, and whether it is a guest's (V=1). */
 void cpu_mode(uint8_t *prv, uint8_t *v);
 uint64_t cpu_time(void);
 void cpu_trap_csrs(unsigned int prv, struct trap_csrs *csrs);
 uint64_t cpu_x(unsigned int reg);
-/* What CSR @number has. False: it is none of those that the model knows by name. */
+/* Reads CSR @number. Returns false if the model does not know it by name. */
 bool cpu_csr(unsigned int number, uint64_t *value);
 void cpu_set_x(unsigned int reg, uint64_t value);
 
@@ -157,41 +162,41 @@ struct hart {
 	unsigned int id;
 	pthread_mutex_t lock;
 	struct component *encoder;
-	/* Where it is. */
+	/* position */
 	const struct block *block;
 	uint32_t first; /* instructions of the block before this one are accounted for */
 	uint64_t last_end;		/* end of the last retired instruction, 0 after a trap */
-	uint64_t next_pc;		/* where it went on then */
-	uint8_t upper_rd;		/* what that instruction loaded (lui ...), else 0 */
+	uint64_t next_pc;		/* where it continued then */
+	uint8_t upper_rd;		/* register that it loaded (lui ...), else 0 */
 	uint8_t prv, v;
 	uint64_t scontext, hcontext;
 	uint64_t tval;			/* of the last trap */
-	uint32_t impdef;		/* sideband signals, which software of the model sets */
-	uint64_t insns;			/* retired while it was watched */
+	uint32_t impdef;		/* sideband signals, set by software of the model */
+	uint64_t insns;			/* retired while the hart was followed */
 	uint64_t last_stamp;
-	/* What of it is wanted. */
+	/* state of tracing */
 	bool following;			/* hart_block() is being called */
 	bool begun;			/* it was wanted at least once */
-	bool wanted;			/* InstTracing and all that it needs */
-	bool started;			/* and the filters: the encoder is being fed */
+	bool wanted;			/* InstTracing, with all that it needs */
+	bool started;			/* and the filters pass: the encoder gets the flow */
 	bool lossy;
 	bool emitted;
-	/* An access that QEMU does not tell the outcome of; .size 0: none */
+	/* an access whose outcome QEMU does not report; .size 0: none */
 	struct {
 		struct rvt_access access;
 		uint64_t pc;
-		uint8_t rd;		/* where the outcome will be */
+		uint8_t rd;		/* register that will have the outcome */
 	} unsettled;
 	struct rvt_truth_writer *truth;
-	bool truth_state;		/* the truth has a STATE since it began */
+	bool truth_state;		/* the truth has had a STATE since it began */
 	uint64_t truth_flushed;		/* of insns */
 };
 
 extern struct hart harts[MODEL_MAX_HARTS];
 extern unsigned int n_harts;
-/* The hart whose context a call-back runs in, NULL elsewhere. */
+/* The hart in whose context a call-back runs; NULL elsewhere. */
 extern _Thread_local struct hart *this_hart;
-/* The call-back is one of execution: the hart can wait, for it holds nothing but its own lock. */
+/* Whether the call-back is one of execution: the hart can wait, as it holds only its own lock. */
 extern _Thread_local bool can_wait;
 
 void harts_init(unsigned int n);
@@ -199,34 +204,43 @@ void harts_exit(void);
 void hart_block(unsigned int vcpu, void *userdata);
 void hart_discontinuity(unsigned int vcpu, enum qemu_plugin_discon_type type, uint64_t from_pc,
 			uint64_t to_pc, void *userdata);
-/* InstTracing and what it depends on changed. The caller does not hold the hart's lock. */
-void hart_want(struct hart *hart, bool wanted);
 /*
- * The current instruction of this_hart is done, and the hart goes on at @next_pc in another block.
+ * Takes a change of InstTracing or of what it depends on. The caller does not hold the hart's lock.
  */
+void hart_want(struct hart *hart, bool wanted);
+/* Ends the current instruction of this_hart, which continues at @next_pc in another block. */
 void hart_leave(struct hart *hart, uint64_t next_pc);
-/* The current instruction of this_hart wrote a context CSR and the hart goes on at @next_pc. */
+/*
+ * Takes a context CSR that the current instruction of this_hart wrote. The hart continues at
+ * @next_pc.
+ */
 void hart_context(struct hart *hart, bool hcontext, uint64_t value, uint64_t next_pc);
-/* A notification goes into the trace; @external: by an external trigger. The lock is not held. */
+/*
+ * Puts a notification into the trace; @external: of an external trigger. The caller does not hold
+ * the lock.
+ */
 void hart_mark(struct hart *hart, bool external);
-/* The sideband signals of the hart change. The lock is not held. */
+/* Changes the sideband signals of the hart. The caller does not hold the lock. */
 void hart_set_impdef(struct hart *hart, uint32_t impdef);
 
 /* ---- data.c ---- */
 
-/* Whether encoders have data trace. */
+/* Returns whether encoders have data trace. */
 bool data_enabled(void);
 /*
- * What instruction @index of a block accesses goes to the encoder. @after: the one behind it, or
- * NULL at the end of the block.
+ * Has the accesses of instruction @index of a block told to the encoder. @after: the next
+ * instruction, or NULL at the end of the block.
  */
 void data_instrument(struct qemu_plugin_insn *insn, struct qemu_plugin_insn *after,
 		     const struct insn_class *c, uint32_t word, size_t index);
-/* An access to a CSR that the model did itself. The hart's lock is not held. */
+/*
+ * Tells an access to a CSR that the model executed itself. The caller does not hold the hart's
+ * lock.
+ */
 void data_csr(struct hart *hart, const struct insn_class *c, uint64_t value, uint64_t operand);
 /*
- * The hart goes on at @pc, or was trapped there: an access whose outcome is known by now is told.
- * The hart's lock is held, and its registers can be read.
+ * Tells an access whose outcome is known now: the hart continues at @pc, or trapped there. The
+ * caller holds the hart's lock, and registers can be read.
  */
 void data_settle(struct hart *hart, uint64_t pc);
 void data_exit(void);
@@ -234,7 +248,7 @@ void data_exit(void);
 /* ---- csr.c ---- */
 
 void csr_instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc);
-/* Whether the model has the CSR, and QEMU does not. */
+/* Returns whether the model has the CSR, because QEMU does not. */
 bool csr_is_modelled(int csr);
 
 /* ---- regs.c ---- */
@@ -242,7 +256,7 @@ bool csr_is_modelled(int csr);
 enum part_type {
 	PART_ENCODER = 0x1, PART_FUNNEL = 0x8, PART_RAM_SINK = 0x9, PART_PIB = 0xa,
 	PART_ATB_BRIDGE = 0xe,
-	/* of CoreSight, which have no such numbers */
+	/* of CoreSight, which has no such numbers */
 	PART_CORESIGHT = 0x10,
 };
 
@@ -251,46 +265,55 @@ enum part_type {
 #define CTL_EMPTY	(1u << 3)
 #define CTL_HANDSHAKE	(CTL_ACTIVE | CTL_ENABLE | CTL_EMPTY)
 
-/* One register: what can be written, and what it holds after the component was activated. */
+/* A register: which bits can be written, and its value after activation. */
 struct reg_desc {
 	uint32_t offset;
 	uint32_t known;		/* bits that the specification defines */
-	uint32_t warl;		/* those that this component keeps */
-	uint32_t undefined;	/* those that hold junk until written */
-	uint32_t value;		/* of the rest after activation */
+	uint32_t warl;		/* bits that this component keeps */
+	uint32_t undefined;	/* bits that hold junk until written */
+	uint32_t value;		/* of the other bits after activation */
 	bool live;		/* may be written while the component is enabled */
-	bool must_init;		/* junk in it is an error once the component is enabled */
+	bool must_init;		/* must not hold junk once the component is enabled */
 };
 
 struct part_ops {
 	const char *name;
-	/* Legal value for a write of @value (already masked by warl) to the register at @offset. */
+	/*
+	 * Returns a legal value for a write of @value (already masked by warl) to the register at
+	 * @offset.
+	 */
 	uint32_t (*legal)(struct component *c, uint32_t offset, uint32_t value);
-	/* Effects of a register write that has been done; not called for Active and Enable. */
+	/* Takes effects of a register write that is done; not called for Active and Enable. */
 	void (*wrote)(struct component *c, uint32_t offset, uint32_t value);
-	/* It came out of reset. */
+	/* The component came out of reset. */
 	void (*reset)(struct component *c);
 	/* The guest read the register. */
 	void (*was_read)(struct component *c, uint32_t offset);
-	/* Enable was set; returns what is wrong with that, or NULL. */
+	/* Enable was set. Returns what is wrong with that, or NULL. */
 	const char *(*enable)(struct component *c);
-	/* Enable was cleared; and later, before Empty is shown, the last data leaves. */
+	/*
+	 * .disable: Enable was cleared. .flush comes later, before Empty is shown: the last data
+	 * leaves.
+	 */
 	void (*disable)(struct component *c);
 	void (*flush)(struct component *c);
-	/* Bits of Control that may be written while the component is enabled. */
+	/* bits of Control that may be written while the component is enabled */
 	uint32_t live_control;
 	uint32_t write_1_clears;
 	/*
-	 * Of a block that has nothing of the Trace Control Interface but its place on the way to a
-	 * sink, and is always active: a register is written.
+	 * Writes a register of a block that is always active, and has nothing of the Trace Control
+	 * Interface but its place before a sink.
 	 */
 	void (*foreign_write)(struct component *c, uint32_t offset, uint32_t value);
-	/* Takes a whole message. 0 or -ENOSPC. Called with the path locks of those before it. */
+	/*
+	 * Takes a whole message. Returns 0 or -ENOSPC. The caller holds the path locks of the
+	 * components before.
+	 */
 	int (*accept)(struct component *c, const struct component *from, const uint8_t *bytes,
 		      size_t len);
 };
 
-/* Something that a handshake will do later. */
+/* The answer of a handshake, to be given later. */
 struct handshake {
 	uint64_t when;			/* by the clock of the component's answers */
 	uint32_t set, clear;
@@ -300,22 +323,22 @@ struct handshake {
 struct component {
 	enum part_type type;
 	const struct part_ops *ops;
-	/* the block that has its registers, if that is another one */
+	/* the block that shows its registers, if that is another component */
 	struct component *front;
 	const struct reg_desc *descs;
 	unsigned int n_descs;
 	unsigned int index;
-	uint32_t offset;		/* in the window */
+	uint32_t offset;		/* offset in the window */
 	volatile uint32_t *page;	/* what the guest reads */
 	uint32_t reg[MODEL_PAGE / 4];
 	uint8_t written[MODEL_PAGE / 4];
-	uint32_t shown;			/* Active, Enable, Empty as the guest sees them */
-	bool enabled;			/* Enable as it was written */
+	uint32_t shown;			/* Active, Enable and Empty as the guest sees them */
+	bool enabled;			/* Enable as last written */
 	uint32_t sticky;		/* atomic: bits of Control that hardware sets */
-	bool stopped;			/* atomic: it cleared its Enable itself */
+	bool stopped;			/* atomic: the component cleared its Enable itself */
 	uint32_t answers;
 	uint64_t reads;			/* of Control */
-	bool mute;			/* answers nothing until it is reset */
+	bool mute;			/* answers nothing until reset */
 	struct handshake pending[MODEL_MAX_PENDING];
 	unsigned int n_pending;
 	struct component *out[MODEL_MAX_OUTS];
@@ -324,10 +347,12 @@ struct component {
 	unsigned int n_ins;
 	pthread_mutex_t path_lock;
 	struct timestamp {
-		/* Of its clock when the counter was 0; the counter's value while it stands. */
+		/*
+		 * .base: its clock when the counter was 0; .held: the counter while it is stopped
+		 */
 		uint64_t base, held;
 	} timestamp;
-	void *own;			/* of encoder.c, sink.c ... */
+	void *own;			/* state of encoder.c, sink.c ... */
 	FILE *capture;
 	uint64_t random;
 };
@@ -339,12 +364,12 @@ extern struct model {
 	pthread_mutex_t lock;
 	uint8_t *ram;			/* guest memory from args.ram_base */
 	bool off;			/* the components have no power */
-	struct rvt_params etrace;	/* what an E-Trace encoder of this hardware is like */
+	struct rvt_params etrace;	/* parameters of this hardware's E-Trace encoders */
 	struct qemu_plugin_scoreboard *cursors;
 } model;
 
 int regs_init(void);
-/* The machine is turned off: nothing may be enabled any more. */
+/* Turns the machine off: nothing may be enabled any more. */
 void regs_exit(void);
 struct component *part_new(enum part_type type, const struct part_ops *ops,
 			   const struct reg_desc *descs, unsigned int n_descs, unsigned int index,
@@ -352,7 +377,7 @@ struct component *part_new(enum part_type type, const struct part_ops *ops,
 /* Memory call-backs. */
 void regs_stored(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata);
 void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata);
-/* As if the guest wrote it. The caller holds model.lock. */
+/* Writes a register as if the guest did. The caller holds model.lock. */
 void part_write(struct component *c, uint32_t offset, uint32_t value);
 /* Sets a register and shows it. */
 void reg_set(struct component *c, uint32_t offset, uint32_t value);
@@ -361,11 +386,12 @@ static inline uint32_t reg_get(const struct component *c, uint32_t offset)
 	return c->reg[offset / 4];
 }
 /*
- * For the data path, without model.lock: the component turned itself off; it sets a bit of Control.
+ * For the data path, without model.lock: part_stopped() turns the component off; part_sticky() sets
+ * a bit of Control.
  */
 void part_stopped(struct component *c);
 void part_sticky(struct component *c, uint32_t bit);
-/* Shows Control as it is. */
+/* Shows the current Control. */
 void part_show(struct component *c);
 uint32_t part_random(struct component *c);
 __attribute__((format(printf, 2, 3))) void violation(const struct component *c, const char *fmt,
@@ -376,8 +402,8 @@ __attribute__((format(printf, 2, 3))) void violation(const struct component *c, 
 /* Makes the components that args.topology names, for @n harts. Returns 0 or -errno. */
 int topology_build(unsigned int n);
 /*
- * The discovery registers of E-Trace encoders, which say what model.etrace says: plain memory, a
- * block of its own for each hart. Returns 0 or -EINVAL after a message on stderr.
+ * Makes the discovery registers of E-Trace encoders, by model.etrace: plain memory, with a block
+ * for each hart. Returns 0, or -EINVAL after a message on stderr.
  */
 #define DISCOVERY(hart)	(0x30000u + 0x80u * (hart))
 #define MODEL_FORMAT_ETRACE (1u << 0)
@@ -385,10 +411,10 @@ int discovery_build(unsigned int n);
 
 /* ---- path.c ---- */
 
-/* A message on to what @c feeds: 0, or -ENOSPC when nothing enabled took it. */
+/* Passes a message on to what @c feeds. Returns 0, or -ENOSPC when nothing enabled took it. */
 int part_pass(struct component *c, const uint8_t *bytes, size_t len);
 bool part_has_room(const struct component *c);
-/* What leaves the chip by way of @c goes to a file, if the model was told where. */
+/* Writes what leaves the chip through @c to a file, if the model was given a directory. */
 void capture(struct component *c, const uint8_t *bytes, size_t len);
 
 /* ---- timestamp.c: the timestamp unit of encoders and funnels ---- */
@@ -402,11 +428,11 @@ void capture(struct component *c, const uint8_t *bytes, size_t len);
 void timestamp_describe(struct reg_desc *descs, bool encoder);
 uint32_t timestamp_legal(const struct component *c, uint32_t value);
 void timestamp_wrote(struct component *c, uint32_t value);
-/* Lets the counter registers show the time. */
+/* Updates the counter registers. */
 void timestamp_show(struct component *c);
 bool timestamp_enabled(const struct component *c);
 uint64_t timestamp_now(const struct component *c);
-/* Of the guest's time CSR; also outside of any hart's context. */
+/* Returns the guest's time CSR; also works outside of a hart's context. */
 uint64_t model_time(void);
 
 /* ---- components ---- */
@@ -416,37 +442,40 @@ struct component *sink_new(unsigned int index, uint32_t offset);
 struct component *funnel_new(unsigned int index, uint32_t offset);
 struct component *pib_new(unsigned int index, uint32_t offset);
 struct component *atb_new(unsigned int index, uint32_t offset);
-/* The ATB id of the bridge that the data came by which is being accepted by what is behind. */
+/* ATB id of the bridge from which the components behind it are accepting data. */
 extern _Thread_local unsigned int atb_id;
-/* Of CoreSight: a funnel, and a Trace Memory Controller as FIFO or as sink in memory. */
+/*
+ * Make CoreSight components: a funnel, and a Trace Memory Controller as FIFO or as sink in memory.
+ */
 struct component *csfunnel_new(unsigned int index, uint32_t offset);
 struct component *etf_new(unsigned int index, uint32_t offset);
 struct component *etr_new(unsigned int index, uint32_t offset);
 /*
- * Registers from before ratification, of an encoder or a funnel, and of a sink that it feeds, or
- * NULL. The guest finds them at @offset, and not where those two are.
+ * Makes the registers from before ratification of an encoder or a funnel, and of a sink that it
+ * feeds, or NULL. The guest finds them at @offset, and not at the places of those two.
  */
 struct component *v0_new(struct component *host, struct component *sink, unsigned int src_bits,
 			 uint32_t offset);
-/* A register of what is behind the block has changed. */
+/* Notes that a register of a component behind the block has changed. */
 void v0_changed(struct component *c, const struct component *inner, uint32_t offset);
 
-/* The side of an encoder that its hart sees; under the hart's lock. */
+/* An encoder as its hart sees it; under the hart's lock. */
 void encoder_begin(struct component *c);
 void encoder_retire(struct component *c, const struct rvt_retire *run);
 /* Returns whether the encoder has data trace. */
 bool encoder_access(struct component *c, const struct rvt_access *access);
 void encoder_trap(struct component *c, const struct rvt_trap *trap);
 void encoder_context(struct component *c, bool hcontext, uint64_t value);
-/* Notification at the next instruction; @external: by an external trigger. */
+/* Makes a notification at the next instruction; @external: of an external trigger. */
 void encoder_mark(struct component *c, bool external);
-/* Actions of triggers, external ones and those of the Debug Module */
+/* Actions of triggers, external ones and those of the Debug Module. */
 enum { TRIG_ON = 2, TRIG_OFF = 3, TRIG_NOTIFY = 4 };
-/* What a debug trigger does at @pc: TRIG_* or 0 */
+/* Returns the action of a debug trigger at @pc: TRIG_* or 0. */
 unsigned int encoder_debug_action(const struct component *c, uint64_t pc);
 bool encoder_is_armed(const struct component *c);
 /*
- * A debug trigger sets InstTracing; false: it is so already. The caller stops or starts the hart.
+ * Sets InstTracing for a debug trigger. Returns false if it has this value already. The caller
+ * stops or starts the hart.
  */
 bool encoder_debug_trace(struct component *c, bool on);
 void encoder_end(struct component *c, uint64_t next_pc);
@@ -454,15 +483,18 @@ bool encoder_lossy(const struct component *c);
 
 /* ---- filter.c: what an encoder traces; under the hart's lock ---- */
 
-/* Each instruction must be asked for, for comparators look at addresses. */
+/* Returns whether comparators or triggers need to see each instruction by itself. */
 bool filter_by_insn(const struct component *c);
-/* The hart is about to execute the instruction at @pc with @prv, and V=@v: is it traced? */
+/*
+ * Returns whether the filters pass the instruction at @pc, which the hart is about to execute with
+ * @prv and V=@v.
+ */
 bool filter_qualifies(struct component *c, unsigned int prv, unsigned int v, uint64_t pc);
-/* That instruction retired. Comparators with side effects see it now. */
+/* Shows a retired instruction to comparators with side effects. */
 void filter_retired(struct component *c, uint64_t pc);
-/* A comparator sends a notification when the instruction at @pc retires. */
+/* Returns whether a comparator sends a notification when the instruction at @pc retires. */
 bool filter_notifies(const struct component *c, uint64_t pc);
-/* A trap was taken; an xRET retired. */
+/* Take a trap, and a retired xRET. */
 void filter_trap(struct component *c, const struct rvt_trap *trap);
 void filter_trap_return(struct component *c);
 void filter_reset(struct component *c);

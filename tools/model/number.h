@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
-/* Decimal, 0x hexadecimal or 0 octal, nothing behind it. 0, or -EINVAL: it is none up to @max. */
+/*
+ * Parses a decimal, 0x hexadecimal or 0 octal number. Returns 0, or -EINVAL: it is not one up to
+ * @max, or something follows it.
+ */
 int model_number(const char *text, uint64_t max, uint64_t *value);
 
 #endif

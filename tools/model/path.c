@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* How messages go from one component to the next, and off the chip. */
+/* Passes messages from one component to the next, and off the chip. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

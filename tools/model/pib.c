@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * PIB sink (Trace Control Interface 1.0, "Pin Interface Block"). What a probe would see on the pins
- * goes to the capture file byte by byte; clock and pin timing are not modelled.
+ * PIB sink (Trace Control Interface 1.0, "Pin Interface Block"). The capture file gets what a probe
+ * sees on the pins, byte by byte; clock and pin timing are not modelled.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 #define PIB_CALIBRATE	(1u << 9)
 #define PIB_SETTINGS	(15u << 4 | 1u << 8 | PIB_CALIBRATE | 7u << 12 | 0xffffu << 16)
 #define PIB_MODES	(1u << 0 | 1u << 4 | 1u << 5 | 0x1fu << 8)
-/* Messages after which a probe of 1, 2 or 4 pins gets an idle byte to align with. */
+/* After so many messages, a probe of 1, 2 or 4 pins gets an idle byte to align with. */
 #define IDLE_EVERY	64
 
 static const struct {

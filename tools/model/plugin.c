@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The hardware model as a plugin of QEMU: beginning and end. */
+/* Begins and ends the hardware model, as a plugin of QEMU. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The part of QEMU's plugin interface, version 7 (QEMU 11.1), that the model uses. QEMU's own
- * header is in no distribution package. Meaning of each function: QEMU's documentation, "TCG
- * Plugins".
+ * The part of QEMU's plugin interface, version 7 (QEMU 11.1), that the model uses. No distribution
+ * package has QEMU's own header. QEMU's documentation, "TCG Plugins", describes the functions.
  */
 #ifndef MODEL_QEMU_PLUGIN_H
 #define MODEL_QEMU_PLUGIN_H
@@ -104,7 +103,7 @@ typedef struct {
 	bool is_readonly;
 } qemu_plugin_reg_descriptor;
 
-/* GLib's two arrays, as far as their layout is public and fixed. */
+/* Two arrays of GLib, as far as their layout is public and fixed. */
 typedef struct {
 	char *data;
 	unsigned int len;

@@ -3,9 +3,9 @@
  * The register page of a component: Trace Control Interface 1.0, sections on common registers and
  * on reset.
  *
- * The guest sees plain memory. After each store the page is made to say what the component would
- * answer; handshakes are answered later by a thread. Whatever a driver must not do is written to
- * the violations file.
+ * For the guest it is plain memory. After each store, the page is set to what the component would
+ * answer; a thread answers handshakes later. The violations file lists everything that a driver
+ * must not do.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,10 @@
 #include "model.h"
 
 #define MAX_VIOLATIONS 1000
-/* With power=on: a register that switches the power of all components; dtb-hook has the number. */
+/*
+ * A register that turns the power of all components on and off (with power=on); dtb-hook has the
+ * same number.
+ */
 #define POWER_SWITCH 0x2f000u
 
 struct component parts[MODEL_MAX_PARTS];
@@ -64,7 +67,7 @@ static uint32_t control(const struct component *c)
 	       __atomic_load_n(&c->sticky, __ATOMIC_ACQUIRE);
 }
 
-/* The data path may set sticky bits or stop the component at any time. */
+/* Shows Control. The data path may set sticky bits or stop the component at any time. */
 void part_show(struct component *c)
 {
 	uint32_t value;
@@ -82,7 +85,7 @@ void part_show(struct component *c)
 
 void part_stopped(struct component *c)
 {
-	/* In a block with a sink in it, that is what is disabled. */
+	/* in a block with a sink inside, the block is disabled */
 	if (c->front)
 		part_stopped(c->front);
 	__atomic_store_n(&c->stopped, true, __ATOMIC_RELEASE);
@@ -122,7 +125,7 @@ static void show_junk(struct component *c)
 	part_show(c);
 }
 
-/* Out of reset: every field that the specification leaves undefined holds junk. */
+/* Comes out of reset: every field that the specification leaves undefined holds junk. */
 static void activated(struct component *c)
 {
 	memset(c->reg, 0, sizeof(c->reg));
@@ -151,7 +154,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* The clock of a component's answers: time, or reads of Control */
+/* Returns the clock of a component's answers: time, or reads of Control. */
 static uint64_t answer_clock(const struct component *c)
 {
 	return model.args.late_reads ? c->reads : now_ns();
@@ -188,10 +191,10 @@ static void finish_due(struct component *c, uint64_t now)
 	}
 }
 
-/* @step: how many delays from now. */
+/* Answers after @step delays. */
 static void answer(struct component *c, unsigned int step, struct handshake hs)
 {
-	/* The block in front of it is what answers. */
+	/* the block in front of it answers */
 	if (c->front) {
 		finish(c, &hs);
 		return;
@@ -302,7 +305,7 @@ static void write_fields(struct component *c, const struct reg_desc *d, uint32_t
 	c->written[d->offset / 4] = 1;
 }
 
-/* Control, of a component that is active. */
+/* Writes Control of an active component. */
 static void write_active_control(struct component *c, const struct reg_desc *d, uint32_t value)
 {
 	uint32_t change = (value ^ reg_get(c, 0)) & d->warl & ~c->ops->live_control;
@@ -312,10 +315,7 @@ static void write_active_control(struct component *c, const struct reg_desc *d, 
 	if (change && c->enabled && value & CTL_ENABLE)
 		violation(c, "Control reconfigured while enabled: 0x%08x to 0x%08x", control(c),
 			  value);
-	/*
-	 * A bit that is cleared by writing 1, in a write that is about other bits:
-	 * read-modify-write.
-	 */
+	/* a write about other bits that also clears a write-1-to-clear bit: read-modify-write */
 	if (value & c->ops->write_1_clears && (value ^ control(c)) & d->warl)
 		violation(c, "wrote 0x%08x to Control: clears 0x%08x by the way", value,
 			  value & c->ops->write_1_clears);
@@ -337,7 +337,7 @@ static void write_control(struct component *c, uint32_t value)
 		violation(c, "wrote 0x%08x to Control before the last change was answered", value);
 	finish_due(c, UINT64_MAX);
 	if (!(value & CTL_ACTIVE)) {
-		/* A reset helps, if it ever answered. */
+		/* a reset helps, if the component ever answered */
 		if (c->mute && model.args.stuck_after) {
 			c->mute = false;
 			if (c->enabled && c->ops->disable)
@@ -360,7 +360,7 @@ static void write_control(struct component *c, uint32_t value)
 	answer(c, 1, (struct handshake){ .set = CTL_ACTIVE | CTL_EMPTY, .activate = true });
 }
 
-/* On some hardware, a bus error */
+/* Reports an access that is a bus error on some hardware. */
 static void check_hole(const struct component *c, uint32_t offset, const char *what)
 {
 	if (model.args.holes && !find_desc(c, offset))
@@ -371,7 +371,7 @@ static void write_register(struct component *c, uint32_t offset, uint32_t value)
 {
 	const struct reg_desc *d = find_desc(c, offset);
 
-	/* It may have stopped itself since the last write. */
+	/* it may have stopped itself since the last write */
 	part_show(c);
 	if (!(c->shown & CTL_ACTIVE)) {
 		violation(c, "wrote register 0x%03x while inactive", offset);
@@ -406,10 +406,10 @@ static struct component *find_part(uint64_t offset)
 	return NULL;
 }
 
-/* All that it held is gone, and it is in reset when its power is back. */
+/* Turns the component's power off: it loses its state, and is in reset when the power is back. */
 static void lose_power(struct component *c)
 {
-	/* What CoreSight loses is not modelled. */
+	/* what CoreSight loses is not modelled */
 	if (c->ops->foreign_write)
 		return;
 	part_show(c);
@@ -447,14 +447,14 @@ static void guest_wrote(uint64_t where, uint32_t value)
 		return;
 	}
 	part_write(c, offset, value);
-	/* What the store left in the page is not what the component answers. */
+	/* replace what the store left in the page by the component's answer */
 	if (!offset)
 		part_show(c);
 	else
 		c->page[offset / 4] = c->shown & CTL_ACTIVE ? c->reg[offset / 4] : part_random(c);
 }
 
-/* Offset of an access in the window, or -1. */
+/* Returns the offset of an access in the window, or -1. */
 static int64_t window_offset(qemu_plugin_meminfo_t info, uint64_t vaddr)
 {
 	struct qemu_plugin_hwaddr *hw = qemu_plugin_get_hwaddr(info, vaddr);
@@ -466,14 +466,17 @@ static int64_t window_offset(qemu_plugin_meminfo_t info, uint64_t vaddr)
 	return offset < window_size ? (int64_t)offset : -1;
 }
 
-/* On real hardware the bus does not answer, and the hart waits for ever. */
+/*
+ * Reports an access without power: on real hardware the bus does not answer, and the hart waits
+ * forever.
+ */
 static void check_power(const struct component *c, const char *what)
 {
 	if (model.off && c)
 		violation(c, "%s without power", what);
 }
 
-/* On real hardware, an access fault or a value of no meaning */
+/* Reports an access by another hart: on real hardware, an access fault or a meaningless value. */
 static void check_hart(const struct component *c, unsigned int vcpu, const char *what)
 {
 	if (!model.args.own_hart || !c)
@@ -536,7 +539,7 @@ void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, 
 		check_hole(c, offset, "read");
 	if (c && offset && c->shown & CTL_ACTIVE && c->ops->was_read)
 		c->ops->was_read(c, offset);
-	/* An answer that is due must not wait until the machine lets the thread run. */
+	/* answers that are due must not wait until the thread gets to run */
 	if (c && !offset) {
 		c->reads++;
 		finish_due(c, answer_clock(c));
@@ -573,7 +576,7 @@ struct component *part_new(enum part_type type, const struct part_ops *ops,
 	return c;
 }
 
-/* Without ram= the components are where no guest finds them. */
+/* Maps the guest's memory. Without ram=, no guest finds the components. */
 static int map_ram(void)
 {
 	int fd = -1;
@@ -623,7 +626,7 @@ int regs_init(void)
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&wake, &attr);
-	/* Reads of Control do what is due by their number. */
+	/* reads of Control give the answers that are due by their number */
 	return model.args.late_reads ? 0 : -pthread_create(&thread, NULL, handshake_thread, NULL);
 }
 

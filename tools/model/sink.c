@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/*
- * RAM sink (Trace Control Interface 1.0, "Trace RAM Sink"): SMEM, and SRAM when the model is told
- * to have some.
- */
+/* RAM sink (Trace Control Interface 1.0, "Trace RAM Sink"): SMEM, and SRAM if configured. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +28,7 @@ struct sink {
 	uint8_t *sram;
 	/* While enabled, under path_lock: */
 	uint64_t start, limit, wp;
-	uint64_t shown_wp;	/* what the register says, which may lag */
+	uint64_t shown_wp;	/* value of the register, which may lag */
 	bool wrap, stop_on_wrap, full;
 	uint8_t word[64];
 	uint32_t filled;
@@ -42,13 +39,13 @@ static bool smem(const struct component *c)
 	return reg_get(c, 0) & RAM_MODE_SMEM;
 }
 
-/* Addresses of SRAM have no upper half. */
+/* Reads an address. Addresses of SRAM have no upper half. */
 static uint64_t get64(const struct component *c, uint32_t low)
 {
 	return (smem(c) ? (uint64_t)reg_get(c, low + 4) << 32 : 0) | reg_get(c, low);
 }
 
-/* Memory at a bus address, or NULL. */
+/* Returns the memory at a bus address, or NULL. */
 static uint8_t *memory_at(const struct component *c, uint64_t addr, uint32_t len)
 {
 	const struct sink *s = c->own;
@@ -60,7 +57,7 @@ static uint8_t *memory_at(const struct component *c, uint64_t addr, uint32_t len
 									: NULL;
 }
 
-/* Where the only memory is that the sink reaches; 0: it reaches all. */
+/* Returns the address of the only memory that the sink reaches; 0: it reaches all. */
 static uint64_t carveout(const struct component *c)
 {
 	if (!model.args.carveout)
@@ -77,7 +74,7 @@ static void show_wp(struct component *c)
 	reg_set(c, RAM_WP_LOW, (uint32_t)s->wp | (s->wrap ? RAM_WRAP : 0));
 }
 
-/* One whole word to memory. */
+/* Writes one whole word to memory. */
 static void write_word(struct component *c)
 {
 	uint32_t width = model.args.access_width;
@@ -120,7 +117,7 @@ static int sink_accept(struct component *c, const struct component *from, const 
 		show_wp(c);
 	if (s->full) {
 		part_stopped(c);
-		/* What came with the last word may have been cut. */
+		/* the message that came with the last word may be truncated */
 		ret = -ENOSPC;
 	}
 out:
@@ -155,7 +152,10 @@ static const char *sink_enable(struct component *c)
 	return why;
 }
 
-/* N-Trace's idle is all ones; E-Trace's encapsulation has a header without payload. */
+/*
+ * Returns the idle byte: N-Trace's is all ones; E-Trace's encapsulation has a header without
+ * payload.
+ */
 static uint8_t idle_byte(const struct component *c)
 {
 	while (c->n_ins)
@@ -163,7 +163,7 @@ static uint8_t idle_byte(const struct component *c)
 	return c->type == PART_ENCODER && !(reg_get(c, 0) >> 24 & 7) ? 0x00 : 0xff;
 }
 
-/* The last, incomplete word goes out with idle bytes behind it. */
+/* Writes the last, incomplete word, filled up with idle bytes. */
 static void sink_flush(struct component *c)
 {
 	struct sink *s = c->own;
@@ -228,7 +228,7 @@ static void sink_wrote(struct component *c, uint32_t offset, uint32_t value)
 		show_data(c);
 }
 
-/* Reading trRamData moves RP on. */
+/* Moves RP on when trRamData was read. */
 static void sink_was_read(struct component *c, uint32_t offset)
 {
 	uint32_t rp = reg_get(c, RAM_RP_LOW);
@@ -254,7 +254,7 @@ static const struct part_ops sink_ops = {
 struct component *sink_new(unsigned int index, uint32_t offset)
 {
 	bool sram = model.args.sram;
-	/* SRAM begins at 0 and is small. */
+	/* SRAM begins at 0 and is small */
 	uint32_t high = model.args.smem ? ~0u : 0;
 	const struct reg_desc descs[N_DESCS] = {
 		{ .offset = 0,

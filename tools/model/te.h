@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Private to the encoder component (its registers are trTe...): what encoder.c, which answers the
- * guest's accesses, encode.c, which makes messages of retired instructions, and filter.c, which
- * decides what is traced, have in common.
+ * Private to the encoder component (its registers are trTe...). encoder.c answers the guest's
+ * accesses, encode.c makes messages of retired instructions, filter.c decides what is traced; they
+ * share this.
  */
 #ifndef MODEL_TE_H
 #define MODEL_TE_H
@@ -44,16 +44,16 @@ struct encoder {
 	bool by_insn;				/* filter_by_insn() */
 	/* a debug trigger may change InstTracing, or notify */
 	bool armed;
-	/* From Enable to Enable one of these, if InstMode says so. */
+	/* from Enable to Enable one of these exists, if InstMode says so */
 	struct rvt_ntrace_encoder *ntrace;
 	unsigned int src_bits;
 	struct rvt_etrace_encoder *etrace;
-	/* For CLOCK_EVEN: when its trace last began, and what it has traced since. */
+	/* for CLOCK_EVEN: when the trace last began, and instructions traced since */
 	uint64_t began, traced_insns;
 	uint64_t drained_insns;			/* the hart's count when the FIFO last drained */
 	uint32_t fifo;				/* bytes in it */
 	struct {
-		uint32_t nest;			/* traps since the one that matched, with it */
+		uint32_t nest;			/* traps since and with the one that matched */
 	} filter[MAX_FILTERS];
 	struct {
 		bool on, off_next;		/* of match mode 3 */
@@ -63,7 +63,7 @@ struct encoder {
 /* encode.c; under the hart's lock. Returns what is wrong, or NULL. */
 const char *encode_create(struct component *c);
 void encode_destroy(struct component *c);
-/* Retired instructions since the FIFO last drained are let go. */
+/* Ignores instructions that retired since the FIFO last drained. */
 void encode_reset_fifo(struct component *c);
 
 #endif

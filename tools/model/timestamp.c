@@ -16,8 +16,8 @@
 enum { TS_NONE, TS_EXTERNAL, TS_SYSTEM, TS_CORE, TS_SHARED };
 
 /*
- * QEMU's virtual time runs with the host's clock; the difference is seen whenever a hart's CSR can
- * be read.
+ * Returns the time. QEMU's virtual time runs with the host's clock; their difference is updated
+ * whenever a hart's CSR can be read.
  */
 uint64_t model_time(void)
 {
@@ -36,16 +36,16 @@ uint64_t model_time(void)
 }
 
 /*
- * While an encoder traces its time is as even as no emulator's is: each instruction takes as long.
- * No emulator is as fast, either, so that its time is never ahead of the others': it would go back
- * when tracing begins anew.
+ * Returns an artificially even time while an encoder traces: each instruction takes the same time.
+ * That is faster than any emulator, so this time is never ahead of the others', and does not go
+ * back when tracing begins again.
  */
 static uint64_t even_time(const struct encoder *e)
 {
 	return e->began + e->traced_insns / EVEN_INSNS;
 }
 
-/* What the unit counts. Harts have no clock of their own here. */
+/* Returns what the unit counts. In the model, harts have no clocks of their own. */
 static uint64_t source(const struct component *c)
 {
 	if (model.args.clock == CLOCK_EVEN && c->type == PART_ENCODER)
@@ -74,7 +74,7 @@ static uint64_t counter(const struct component *c)
 	return (source(c) - c->timestamp.base) >> 2 * TS_PRESCALE(ctl);
 }
 
-/* The funnel that shares its counter: the first on the way down with one. */
+/* Returns the funnel that shares its counter: the first one behind @c with a counter. */
 static const struct component *sharer(const struct component *c)
 {
 	for (c = c->out[0]; c; c = c->out[0])
@@ -117,7 +117,7 @@ uint32_t timestamp_legal(const struct component *c, uint32_t value)
 	return value;
 }
 
-/* @value as written; the register has the legal part of it. */
+/* Takes a write. @value is as written; the register has the legal part of it. */
 void timestamp_wrote(struct component *c, uint32_t value)
 {
 	uint32_t ctl = reg_get(c, TS_CONTROL);

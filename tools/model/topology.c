@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Which components there are, and how they are connected. */
+/* Makes and connects the components. */
 #include <errno.h>
 #include "model.h"
 
-/* Components that are not one of a hart; dtb-hook has the same numbers. */
+/* Offsets of components that do not belong to one hart; dtb-hook has the same numbers. */
 #define SHARED_FUNNEL	0x20000
 #define SHARED_SINK	0x21000
 #define SHARED_PIB	0x22000
@@ -37,7 +37,7 @@ static int shared_funnel(unsigned int n, bool tree, struct component *target, ui
 	return 0;
 }
 
-/* A component of its own for each hart. */
+/* Makes one component for each hart. */
 static int own(unsigned int n, struct component *(*create)(unsigned int index, uint32_t offset))
 {
 	for (unsigned int i = 0; i < n; i++) {
@@ -50,7 +50,7 @@ static int own(unsigned int n, struct component *(*create)(unsigned int index, u
 	return 0;
 }
 
-/* As in SpacemiT's K3: what leaves the funnel goes to CoreSight, and off the chip or to memory. */
+/* As in SpacemiT's K3: the funnel's output goes to CoreSight, and off the chip or to memory. */
 static int funnel_of_bridges(unsigned int n, bool etr)
 {
 	struct component *funnel = funnel_new(0, SHARED_FUNNEL);
@@ -73,10 +73,10 @@ static int funnel_of_bridges(unsigned int n, bool etr)
 	return 0;
 }
 
-/* Where components are that are behind others' registers */
+/* Offset of components behind the registers of others. */
 #define BEHIND		0x100000
 
-/* The same of blocks from before ratification: sinks are in the funnel, or in each encoder. */
+/* Makes blocks from before ratification: the funnel has a sink inside, or each encoder has. */
 static int build_v0(unsigned int n, bool shared)
 {
 	unsigned int src_bits = shared ? 32 - (unsigned int)__builtin_clz((n - 1) | 1) : 0;

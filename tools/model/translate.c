@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What happens when QEMU translates a block: it is looked up or made known, and instrumented. */
+/* Instruments a block when QEMU translates it, and makes it known. */
 #include <string.h>
 #include "model.h"
 
@@ -9,16 +9,20 @@
 static qemu_plugin_u64 attention, at;
 
 /*
- * May a device answer this access? Then QEMU leaves the block at it, without notice. Linux reaches
- * devices by readl(), writel() and the like, which are loads and stores without an offset; programs
- * do not reach any, but for one that has mapped registers and wants them to work (user-io=on).
+ * Returns whether a device may answer this access. Then QEMU leaves the block at it, without
+ * notice. Linux accesses devices by readl(), writel() and the like, which are loads and stores
+ * without an offset. Programs do not, unless one has mapped registers and needs them to work
+ * (user-io=on).
  */
 static bool may_be_io(const struct insn_class *c, uint8_t prv)
 {
 	return (c->load || c->store) && (prv == 3 || ((prv || model.args.user_io) && c->direct));
 }
 
-/* Keeps the cursor. @marked: the instruction before did. Returns whether this one does. */
+/*
+ * Keeps the cursor up to date. @marked: the instruction before has written it. Returns whether this
+ * one does.
+ */
 static bool mark(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t index,
 		 uint8_t prv, bool marked)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Registers of encoders and funnels as SiFive had them before the Trace Control Interface was
- * ratified, with the registers of a sink inside. Such a block is a component that has nothing but
- * its registers: an encoder or a funnel, and a sink, of the ratified interface do the work. They
- * lie where the guest does not find them, answer at once, and are told what is written to the
- * block.
+ * ratified, with the registers of a sink inside. Such a block only has registers; an encoder or a
+ * funnel, and a sink, of the ratified interface do the work. These are where the guest does not
+ * find them, answer at once, and get what is written to the block.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +34,7 @@
 #define V0_TS_HIGH	0x48
 #define V0_TS_STAMPS	(0xfu << 16)
 
-/* Of the sink behind it */
+/* Of the sink behind it. */
 #define RAM_MODE_SMEM	(1u << 4)
 #define RAM_STOP	(1u << 8)
 #define RAM_START_LOW	0x010
@@ -53,11 +52,11 @@
 
 struct v0 {
 	struct reg_desc descs[N_DESCS];
-	struct component *host, *sink;	/* sink: NULL if there is none */
+	struct component *host, *sink;	/* .sink NULL: none */
 	unsigned int src_bits;
 };
 
-/* ---- what is behind it ---- */
+/* ---- components behind it ---- */
 
 static uint32_t host_control(const struct component *c)
 {
@@ -74,7 +73,7 @@ static uint32_t host_control(const struct component *c)
 	return control;
 }
 
-/* Optimisations come all together: counted returns, and counts of branches. */
+/* Optimisations can only be switched on together: counted returns, and counts of branches. */
 static uint32_t host_features(const struct component *c)
 {
 	const struct v0 *v = c->own;
@@ -97,7 +96,7 @@ static void start(struct component *c)
 	part_write(v->host, 0, (host_control(c) & ~CTL_HANDSHAKE) | CTL_ACTIVE | CTL_ENABLE);
 }
 
-/* The sink does not take anything afterwards. */
+/* Stops the component; the sink takes nothing afterwards. */
 static void stop(struct component *c)
 {
 	const struct v0 *v = c->own;
@@ -121,7 +120,7 @@ static void v0_reset(struct component *c)
 	part_write(v->sink, 0, CTL_ACTIVE | RAM_MODE_SMEM);
 }
 
-/* ---- what is written to it ---- */
+/* ---- writes ---- */
 
 static void wrote_control(struct component *c, uint32_t value)
 {
@@ -181,7 +180,7 @@ static uint32_t legal_control(const struct component *c, uint32_t value)
 	return value | (v->sink ? V0_SINK_MEMORY : V0_SINK_FUNNEL);
 }
 
-/* What the component behind it has made of a value is what the block has. */
+/* Returns the value that the component behind makes of it. */
 static uint32_t v0_legal(struct component *c, uint32_t offset, uint32_t value)
 {
 	uint32_t align = model.args.access_width - 1;

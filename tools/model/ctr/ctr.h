@@ -29,7 +29,7 @@ enum {
 	CSR_DRAFT_CONTROL = 0x181, CSR_DRAFT_STATUS = 0x183,
 };
 #define SCTRCLR_WORD 0x10400073u
-/* All that the draft's control register has and S-mode may set, but for depth and CLR. */
+/* Bits of the draft's control register that S-mode may set, without depth and CLR. */
 #define DRAFT_OPTIONS 0x0000ff7e00001e06ull
 
 /* An instruction that matters: it may transfer control, or touches CTR's registers. */
@@ -44,13 +44,13 @@ struct draft_entry {
 	uint64_t source, target, data;
 };
 
-/* Registers of a hart by the draft. */
+/* Registers of a hart in the draft. */
 struct draft {
 	uint64_t control, select;
 	uint8_t write_index;
 	bool frozen, wrap;
-	bool count_valid;	/* of .last_insns */
-	uint64_t last_insns;	/* when the youngest record was made */
+	bool count_valid;	/* .last_insns is valid */
+	uint64_t last_insns;	/* .insns at the youngest record */
 	struct draft_entry entries[CTR_MAX_DEPTH];
 };
 
@@ -58,17 +58,17 @@ struct hart {
 	FILE *log;
 	uint64_t base;			/* of the block in execution */
 	uint8_t prv;
-	/* may have transferred control; where to is not known yet */
+	/* may have transferred control; its target is not known yet */
 	const struct watched *pending;
 	uint64_t pending_pc;
 	uint8_t pending_prv;
 	uint64_t insns;
-	uint64_t control;		/* as written last, in the layout of the version in use */
+	uint64_t control;		/* as last written, in the layout of the version in use */
 	uint64_t next_overflow;		/* .insns at which the next counter overflows */
 	struct draft draft;
 };
 
-/* What call-backs are made conditional on, one per hart. */
+/* Conditions of call-backs, one per hart. */
 struct attention {
 	uint64_t on;	/* recording is enabled: log */
 	uint64_t due;	/* a counter has overflowed */
@@ -77,7 +77,7 @@ struct attention {
 struct ctr_args {
 	const char *log_dir;
 	bool draft;
-	uint64_t overflow;	/* instructions from one counter overflow to the next; 0: never */
+	uint64_t overflow;	/* instructions between counter overflows; 0: none */
 	uint32_t max_depth;	/* of the draft's array */
 	uint64_t options;	/* bits of the draft's control register that can be set */
 	bool types;		/* the draft's ctrdata has TYPE */
@@ -102,7 +102,7 @@ void registers_init(void);
 bool reg_exists(unsigned int reg);
 uint64_t reg_get(unsigned int reg);
 void reg_set(unsigned int reg, uint64_t value);
-/* Where the trap came from that has just led to privilege @prv. */
+/* Returns the privilege from which the last trap, to privilege @prv, came. */
 uint8_t previous_privilege(uint8_t prv);
 
 /* Also of QEMU's plugin interface; only this plugin uses it. */
@@ -113,16 +113,16 @@ void qemu_plugin_register_vcpu_insn_exec_cond_cb(struct qemu_plugin_insn *insn,
 						 uint64_t imm, void *userdata);
 
 /* hart.c */
-/* Opens the hart's log where one was asked for; what cannot be written ends the machine. */
+/* Opens the hart's log, if asked for. Ends the machine if it cannot be written. */
 void log_open(unsigned int vcpu);
 void log_close(void);
 void log_put(struct hart *h, const struct ctr_log *record);
-/* The control register now is @control: watch as long as any mode is recorded. */
+/* Takes a write of the control register: watches as long as any mode is recorded. */
 void control_written(unsigned int vcpu, uint64_t control, uint64_t modes);
 
 /* draft.c */
 bool draft_has_csr(int csr);
-/* Executes the CSR instruction; the caller goes on behind it. */
+/* Executes the CSR instruction. The caller continues behind it. */
 void draft_csr(unsigned int vcpu, const struct watched *w);
 void draft_transfer(struct hart *h, const struct insn_class *c, uint64_t pc, uint64_t next,
 		    uint8_t prv, uint8_t to_prv);
@@ -130,7 +130,10 @@ void draft_trap(struct hart *h, uint64_t epc, uint64_t handler, uint64_t cause, 
 		uint8_t prv, uint8_t to_prv);
 
 /* lcofi.c */
-/* First instruction of a block, a counter having overflowed: traps if the hart takes interrupts. */
+/*
+ * At the first instruction of a block, when a counter has overflowed: traps if the hart takes
+ * interrupts.
+ */
 void lcofi_due(unsigned int vcpu, void *userdata);
 
 #endif

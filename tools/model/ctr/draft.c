@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Control Transfer Records by draft 0.1.4; chapters are the draft's. */
+/* Control Transfer Records by draft 0.1.4. Chapters are those of the draft. */
 #include <string.h>
 #include "ctr.h"
 
-/* Chapter 2 */
+/* Chapter 2. */
 enum {
 	CTL_S = 1, CTL_U = 2, CTL_CLR = 7, CTL_STE = 9, CTL_RASEMU = 10, CTL_BPFRZ = 11,
 	CTL_LCOFIFRZ = 12, CTL_DEPTH = 16, CTL_EXCINH = 33, CTL_INTRINH = 34, CTL_TRETINH = 35,
@@ -36,7 +36,7 @@ static bool is_enabled(const struct draft *d, uint8_t prv)
 
 /* ---- recording: chapter 5 ---- */
 
-/* 5.3: an exponent of 4 bits, a mantissa of 12 */
+/* Encodes a count (5.3): an exponent of 4 bits, a mantissa of 12. */
 static uint64_t count(uint64_t cycles)
 {
 	unsigned int exponent = 0;
@@ -51,7 +51,7 @@ static uint64_t count(uint64_t cycles)
 	return cycles % 4096 << 16 | (uint64_t)exponent << 28;
 }
 
-/* @target may carry MISP. */
+/* Adds a record. @target may have MISP. */
 static void record(struct hart *h, unsigned int type, uint64_t source, uint64_t target)
 {
 	struct draft *d = &h->draft;
@@ -72,7 +72,7 @@ static void record(struct hart *h, unsigned int type, uint64_t source, uint64_t 
 	}
 }
 
-/* 5.4: the youngest entry is taken back. */
+/* Takes the youngest record back (5.4). */
 static void unrecord(struct draft *d)
 {
 	if (!d->write_index)
@@ -112,8 +112,8 @@ static bool is_inhibited(const struct draft *d, unsigned int type)
 }
 
 /*
- * The hart's predictor takes branches back for taken, branches ahead for not taken, and is right
- * about jumps.
+ * Returns whether the hart's predictor is wrong: it predicts branches back as taken, branches ahead
+ * as not taken, and jumps correctly.
  */
 static bool is_mispredicted(const struct insn_class *c, enum rvt_itype type)
 {
@@ -152,7 +152,7 @@ void draft_trap(struct hart *h, uint64_t epc, uint64_t handler, uint64_t cause, 
 	}
 	if (d->frozen || control_bit(d, CTL_RASEMU))
 		return;
-	/* The table of 5.2.1 */
+	/* table in 5.2.1 */
 	if (is_enabled(d, to_prv)) {
 		if (!is_inhibited(d, type))
 			record(h, type, is_enabled(d, prv) ? epc : 0, handler);
@@ -170,7 +170,7 @@ bool draft_has_csr(int csr)
 		(csr >= CSR_SISELECT && csr <= CSR_SIREG3);
 }
 
-/* The entry that siselect names; NULL: none, or above the depth. */
+/* Returns the entry that siselect names; NULL: none, or beyond the depth. */
 static struct draft_entry *selected(struct draft *d)
 {
 	unsigned int depth = depth_of(d);
@@ -207,7 +207,9 @@ static void write_control(unsigned int vcpu, uint64_t value)
 	struct draft *d = &harts[vcpu].draft;
 	uint64_t depth = value >> CTL_DEPTH & 15, most = args.max_depth / 16 - 1;
 
-	/* Codes are 0, 1, 3, 7 and 15; others and those out of reach become the largest below. */
+	/*
+	 * codes are 0, 1, 3, 7 and 15; others, and those out of range, become the largest one below
+	 */
 	while (depth & (depth + 1))
 		depth--;
 	if (depth > most)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What all parts of this plugin know of a hart: is it watched, and where its log goes. */
+/* Keeps whether a hart is watched, and its log. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

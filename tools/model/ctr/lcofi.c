@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Local counter overflow interrupts. QEMU's masks of local interrupts lack bit 13, so that the
- * interrupt of Sscofpmf stays pending for ever; here it is done by hand, as the privileged
- * specification has it.
+ * Delivers local counter overflow interrupts. QEMU's masks of local interrupts lack bit 13, so that
+ * the interrupt of Sscofpmf stays pending forever; here the model executes it as in the privileged
+ * specification.
  */
 #include "ctr.h"
 
@@ -18,8 +18,8 @@
 #define FIRST_COUNTER 3
 
 /*
- * OF of each counter that counts something, as if all had overflowed. Some may have it already:
- * QEMU sets it, only the interrupt never comes.
+ * Sets OF of each counter that counts something, as if all had overflowed. QEMU may have set it
+ * already, without the interrupt. Returns whether there is such a counter.
  */
 static bool overflow_counters(void)
 {

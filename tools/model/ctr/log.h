@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What the model of Control Transfer Records logs, a file of these for each hart: what was
- * executed, in order, while any mode was being recorded. It says nothing of records: a checker
- * makes them by itself.
+ * The log of the model of Control Transfer Records, a file of these for each hart: what was
+ * executed, in order, while any mode was recorded. It has no records: a checker makes them by
+ * itself.
  */
 #ifndef MODEL_CTR_LOG_H
 #define MODEL_CTR_LOG_H

@@ -7,7 +7,7 @@
 #include "ctr.h"
 #include "../number.h"
 
-/* sctrctl: U and S; sctrcontrol of the draft: S and U */
+/* U and S in sctrctl; S and U in the draft's sctrcontrol. */
 #define MODES_1_0 0x3u
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
@@ -16,9 +16,12 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 
 static pthread_mutex_t init_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* ---- what retires ---- */
+/* ---- retired instructions ---- */
 
-/* The pending instruction retired, and @next ran, or was about to, with privilege @prv. */
+/*
+ * Retires the pending instruction. @next was executed next, or would have been, with privilege
+ * @prv.
+ */
 static void retire(struct hart *h, uint64_t next, uint8_t prv)
 {
 	const struct watched *w = h->pending;
@@ -41,9 +44,7 @@ static void block_begins(unsigned int vcpu, void *userdata)
 	retire(h, h->base, prv);
 	h->prv = prv;
 	h->insns += (uintptr_t)userdata;
-	/*
-	 * A counter that overflows only while it is wanted: that is, while it freezes the records.
-	 */
+	/* the counter only overflows while that freezes the records */
 	if (args.overflow && h->control >> 12 & 1 && h->insns >= h->next_overflow)
 		attention_of(vcpu)->due = 1;
 }
@@ -74,7 +75,7 @@ static void discontinuity(unsigned int vcpu, enum qemu_plugin_discon_type type, 
 	cause = reg_get(prv == 3 ? REG_MCAUSE : REG_SCAUSE);
 	if (!interrupt && h->pending && from_pc == h->pending_pc)
 		h->pending = NULL;	/* it was this one that trapped */
-	/* An xRET changed the privilege before the trap that came at its target. */
+	/* an xRET changed the privilege before the trap at its target */
 	retire(h, from_pc, h->pending && h->pending->c.itype == RVT_ITYPE_TRAP_RETURN ?
 	       previous_privilege(prv) : h->prv);
 	log_put(h, &(struct ctr_log){ .kind = interrupt ? CTR_LOG_INTERRUPT : CTR_LOG_EXCEPTION,
@@ -124,11 +125,11 @@ static bool is_watched_csr(const struct watched *w)
 {
 	return w->word == SCTRCLR_WORD || w->c.csr == CSR_SCTRCTL || w->c.csr == CSR_SCTRSTATUS ||
 		w->c.csr == CSR_SCTRDEPTH || w->c.csr == CSR_SISELECT ||
-		/* entries: only what is written */
+		/* of entries, only writes */
 		(w->c.csr >= CSR_SIREG && w->c.csr <= CSR_SIREG3 && (w->c.funct3 & 3) == 1);
 }
 
-/* As long-lived as QEMU's translations, which tell nobody when they go. */
+/* Copies @w. The copy lives as long as QEMU's translations, which are freed without notice. */
 static struct watched *keep(const struct watched *w)
 {
 	struct watched *copy = malloc(sizeof(*copy));

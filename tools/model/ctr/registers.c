@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Registers of the emulated hart, by QEMU's names for them. All harts are alike, so one set of
- * handles does.
+ * Registers of the emulated hart, by QEMU's names. All harts are alike, so one set of handles is
+ * enough.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 
 static struct qemu_plugin_register *handles[CTR_REGS];
 
-/* QEMU follows the debugger's habit and calls x8 fp. */
+/* QEMU calls x8 fp, as debuggers do. */
 static const char *const names[CTR_REGS] = {
 	"zero", "ra", "sp", "gp", "tp", "t0", "t1", "t2", "fp", "s1",
 	"a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Records of the trace, and the page tables that it begins with. */
+/* Writes records of the trace, and the page tables that it begins with. */
 #include <errno.h>
 #include <string.h>
 #include "producer.h"
@@ -60,7 +60,7 @@ void put_store(struct output *out, uint64_t addr, unsigned int size, uint64_t va
 	});
 }
 
-/* One page of entries; those of higher levels lead to more. */
+/* Writes one page of entries, and the pages to which entries of higher levels point. */
 static void put_table(struct output *out, uint64_t addr, unsigned int level)
 {
 	uint64_t entries[PTES];

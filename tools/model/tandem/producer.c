@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Writes the tandem trace of one hart. Arguments: out=FILE, start=N (instructions of the hart to
- * skip) or start=user (the first one in U mode), skip=N (more to skip from there on), count=N
- * (instructions to trace, those that trap included), hart=N, text=appendix-c (its bytes), quit=on
- * (end the emulator after them).
+ * skip) or start=user (begins with the first one in U mode), skip=N (more instructions to skip from
+ * there on), count=N (instructions to trace, including those that trap), hart=N, text=appendix-c
+ * (its bytes), quit=on (end the emulator then).
  *
- * A call-back before each instruction finds the registers as the instruction before left them, and
- * writes down what changed. CSRs are looked at only after what can change them: system
- * instructions, floating point, traps.
+ * A call-back before each instruction finds the registers as the last instruction left them, and
+ * writes what changed. CSRs are only checked after instructions that can change them: system
+ * instructions, floating point; and after traps.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -27,7 +27,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
 #define PAGE 4096u
 #define MAX_ACCESSES 16u
 #define MAX_ROOTS 256u
-/* User programs lie below RAM or, when relocated, at the top of the lower half. */
+/* User programs are below RAM or, when relocated, at the top of the lower half. */
 #define FIRST_HIGH_USER 0x1000000000u
 
 struct insn {
@@ -44,8 +44,8 @@ struct access {
 };
 
 struct per_vcpu {
-	uint64_t armed;			/* call-backs are wanted */
-	uint64_t skipped;		/* instructions executed before */
+	uint64_t armed;			/* call-backs are needed */
+	uint64_t skipped;		/* instructions executed before the trace */
 };
 
 static struct {
@@ -59,7 +59,7 @@ static struct {
 	struct output out;
 	bool on, done;
 	uint64_t written;
-	/* what the trace has said */
+	/* last state in the trace */
 	uint64_t regs[RVT_TANDEM_REGS];
 	uint64_t privilege, code_page, code_paddr;
 	bool has_code_paddr;		/* of the instruction being executed */
@@ -70,7 +70,7 @@ static struct {
 	uint64_t delta;			/* of the block: real minus translated addresses */
 	struct access accesses[MAX_ACCESSES];
 	unsigned int accesses_len;
-	/* page tables that the trace has told */
+	/* page tables in the trace */
 	uint64_t roots[MAX_ROOTS];
 	unsigned int roots_len;
 } hart;
@@ -82,7 +82,7 @@ static struct per_vcpu *per_vcpu(unsigned int vcpu)
 	return qemu_plugin_scoreboard_find(board, vcpu);
 }
 
-/* ---- what changed ---- */
+/* ---- changes ---- */
 
 /* Writes the register if it changed, or if @always. */
 static void put_changed(unsigned int reg, bool always)
@@ -151,7 +151,7 @@ static void put_response(const struct access *access, unsigned int op)
 	});
 }
 
-/* An access that crosses a page goes byte by byte, for its parts may lie anywhere. */
+/* Writes an access that crosses a page byte by byte, as its parts may be anywhere. */
 static void put_split(const struct access *access)
 {
 	unsigned int i, bytes = 1u << access->size, op;
@@ -184,7 +184,7 @@ static void put_access(const struct access *access)
 		put_response(access, op);
 }
 
-/* What physical memory holds now. */
+/* Returns the current value of physical memory. */
 static uint64_t memory_now(uint64_t paddr, unsigned int bytes)
 {
 	GByteArray *array = g_byte_array_new();
@@ -196,7 +196,10 @@ static uint64_t memory_now(uint64_t paddr, unsigned int bytes)
 	return value;
 }
 
-/* Without a result register, memory shows it: if it is the same, whichever it was is the same. */
+/*
+ * Returns whether a store conditional failed. Without a result register, memory tells: if it has
+ * the value already, success and failure are the same.
+ */
 static bool sc_failed(const struct rvt_tandem_data *data, uint64_t source)
 {
 	const struct access *access = &hart.accesses[0];
@@ -207,13 +210,13 @@ static bool sc_failed(const struct rvt_tandem_data *data, uint64_t source)
 	return memory_now(access->paddr, bytes) != (source & UINT64_MAX >> (64 - 8 * bytes));
 }
 
-/* @data: what the instruction is; @source: its rs2 before it. */
+/* Writes an atomic access. @source: the value of rs2 before the instruction. */
 static void put_atomic(const struct rvt_tandem_data *data, uint32_t word, uint64_t source)
 {
 	const struct access *first = &hart.accesses[0];
 	unsigned int op = data->lr ? RVT_TANDEM_LR : data->sc ? RVT_TANDEM_SC : amo_op(word);
 
-	/* a store conditional that failed may show its comparison, or nothing */
+	/* a failed store conditional may have its comparison as an access, or none */
 	if (!hart.accesses_len || (data->sc && sc_failed(data, source)))
 		return;
 	put_request(first, op, source);
@@ -252,8 +255,8 @@ static void put_insn(const struct insn *insn)
 }
 
 /*
- * Where the code lies, when it goes to another page. It is looked up before the instruction is
- * executed: behind it, another privilege mode or satp may be in force.
+ * Looks up the physical address of the code, if it is on another page than before. That must come
+ * before the instruction is executed, which may change the privilege mode or satp.
  */
 static void look_up_code_page(void)
 {
@@ -269,7 +272,10 @@ static uint64_t merge(uint64_t value, uint64_t from, uint64_t mask)
 	return (value & ~mask) | (from & mask);
 }
 
-/* mstatus after an instruction that an interrupt follows at once: the trap's part undone. */
+/*
+ * Returns mstatus between an instruction and an interrupt right behind it: without the changes of
+ * the trap.
+ */
 static uint64_t status_before_trap(const struct tandem_hart *before, uint64_t after_trap)
 {
 	bool to_m = register_privilege() == PRIV_M;
@@ -281,8 +287,8 @@ static uint64_t status_before_trap(const struct tandem_hart *before, uint64_t af
 }
 
 /*
- * A system instruction, then an interrupt: only the state after both can be read. What the
- * interrupt changed is known (the privileged architecture), and so is what it overwrote.
+ * Writes a system instruction with an interrupt right behind it: only the state after both can be
+ * read. The privileged architecture says what the interrupt changed and overwrote.
  */
 static void put_system_before_interrupt(uint32_t word, const uint64_t *x_before,
 					uint64_t prv_before)
@@ -312,15 +318,17 @@ static void put_system_before_interrupt(uint32_t word, const uint64_t *x_before,
 	}
 }
 
-/* A load or store that did neither starts again, in its own block, as QEMU does for devices. */
+/*
+ * Returns whether a load or store without an access starts again in its own block, as QEMU does for
+ * devices.
+ */
 static bool restarted(const struct rvt_tandem_data *data, uint64_t next_pc)
 {
 	return data->bytes && !data->sc && !hart.accesses_len && next_pc == hart.pc;
 }
 
 /*
- * A trace that begins in the middle has not seen page tables being made: they are told when they
- * come into force.
+ * Writes page tables when they come into use: a trace that begins in the middle lacks their making.
  */
 static void put_new_page_tables(void)
 {
@@ -337,7 +345,7 @@ static void put_new_page_tables(void)
 	put_page_tables(&hart.out, satp);
 }
 
-/* The pending instruction retired; @interrupted: an interrupt was taken since. */
+/* Writes the pending instruction, which has retired; @interrupted: an interrupt was taken since. */
 static void put_retired(uint64_t next_pc, bool interrupted)
 {
 	uint32_t word = hart.insn->word;
@@ -377,7 +385,7 @@ static void put_retired(uint64_t next_pc, bool interrupted)
 	hart.written++;
 }
 
-/* A trap; @insn: the instruction that caused it, NULL when none did or it is not known. */
+/* Writes a trap; @insn: the instruction that caused it, NULL: none did, or it is not known. */
 static void put_trap(const struct insn *insn, uint64_t handler)
 {
 	unsigned int epc;
@@ -416,7 +424,7 @@ static void begin(uint64_t pc)
 	for (reg = 0; reg < RVT_TANDEM_REGS; reg++)
 		if (reg != RVT_TANDEM_GPR && !rvt_tandem_reg_unobserved(reg))
 			put_changed(reg, true);
-	/* software's pending bits are not seen again until they are read */
+	/* pending bits of software are only seen when they are read */
 	put_changed(CSR_MIP, true);
 	put_op(&hart.out, RVT_TANDEM_END_GROUP);
 	put_new_page_tables();
@@ -441,8 +449,9 @@ static void end(unsigned int vcpu)
 /* ---- call-backs ---- */
 
 /*
- * QEMU uses one translation at all addresses that a page is mapped to: only the register tells the
- * real one, and it is up to date at the beginning of a block.
+ * Returns the real address of an instruction. QEMU uses one translation at all addresses that a
+ * page is mapped to; only the pc register has the real one, and is up to date at the beginning of a
+ * block.
  */
 static uint64_t pc_of(const struct insn *insn)
 {
@@ -462,7 +471,7 @@ static void on_insn(unsigned int vcpu, void *userdata)
 		args.skip--;
 		return;
 	}
-	/* A trace begins with a block: before, the address is not known. */
+	/* begins with a block, as the address is not known elsewhere */
 	if (!hart.on && (!insn->first || (args.start_user && register_privilege() != PRIV_U)))
 		return;
 	pc = pc_of(insn);
@@ -539,7 +548,7 @@ static bool may_be_user(uint64_t vaddr)
 		(vaddr >= FIRST_HIGH_USER && vaddr >> 63 == 0);
 }
 
-/* A block of what looks like user code: from now on every instruction is looked at. */
+/* Has every instruction watched from a block on that looks like user code. */
 static void on_user_block(unsigned int vcpu, void *userdata)
 {
 	(void)userdata;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The producer of tandem traces: a plugin of stock QEMU that writes down all that one hart does. */
+/* The producer of tandem traces: a plugin of stock QEMU that writes all that one hart does. */
 #ifndef TANDEM_PRODUCER_H
 #define TANDEM_PRODUCER_H
 
@@ -7,7 +7,7 @@
 #include <rvtrace/tandem.h>
 #include "../qemu-plugin.h"
 
-/* What qemu-plugin.h leaves out. */
+/* Parts of QEMU's interface that qemu-plugin.h leaves out. */
 uint8_t *g_byte_array_free(GByteArray *array, int free_segment);
 enum qemu_plugin_hwaddr_operation_result { QEMU_PLUGIN_HWADDR_OPERATION_OK };
 enum qemu_plugin_hwaddr_operation_result
@@ -19,14 +19,14 @@ void qemu_plugin_register_vcpu_insn_exec_cond_cb(struct qemu_plugin_insn *insn,
 						 enum qemu_plugin_cond cond, qemu_plugin_u64 entry,
 						 uint64_t imm, void *userdata);
 
-/* registers.c: the hart's registers as it has them now, and as the trace last said. */
+/* registers.c: the hart's current registers. */
 int registers_init(void);
 uint64_t register_now(unsigned int reg);
 uint64_t register_pc(void);
 uint64_t register_privilege(void);
 bool register_exists(unsigned int reg);
 
-/* output.c: records to the file. */
+/* output.c: writes records to the file. */
 struct output {
 	struct rvt_tandem_params params;
 	FILE *file;
@@ -40,7 +40,7 @@ void put_op(struct output *out, unsigned int op);
 void put_state(struct output *out, unsigned int id, uint64_t value);
 void put_register(struct output *out, unsigned int reg, uint64_t value);
 void put_store(struct output *out, uint64_t addr, unsigned int size, uint64_t value);
-/* The page tables that satp points to, as state initialization. */
+/* Writes the page tables that satp points to, as state initialization. */
 void put_page_tables(struct output *out, uint64_t satp);
 
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The hart's registers by their address in the debug specification. */
+/* Reads the hart's registers, by their addresses in the debug specification. */
 #include <errno.h>
 #include <string.h>
 #include "producer.h"
