@@ -77,7 +77,7 @@ struct decode_guess {
 	uint64_t oldest;		/* offset of the oldest byte of the dump */
 	const struct rvt_dump_image *images;
 	unsigned int n_images;
-	const struct rvt_params *params;	/* of the dump; decode_hint(): it contradicts them */
+	const struct rvt_params *params;	/* of the dump; decode_hint(): contradicts them */
 };
 
 /*
