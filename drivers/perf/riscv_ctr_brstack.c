@@ -96,7 +96,7 @@ static bool riscv_ctr_brstack_keeps_stack(u64 control)
 
 /* ------------------------------------------------------------------ what an event asks for */
 
-/* The bits of the control register that let the wanted types through */
+/* Returns the inhibit bits of the control register that let only the wanted types through. */
 static u64 riscv_ctr_brstack_types(u64 wanted)
 {
 	u64 inhibit = RISCV_CTR_CTL_INHIBIT;
@@ -156,7 +156,7 @@ int riscv_ctr_brstack_init(struct perf_event *event)
 
 /* ------------------------------------------------------------------ on a hart */
 
-/* A hart may have come up after riscv_ctr_brstack_setup(). */
+/* Returns whether the hart has CTR. It may have come up after riscv_ctr_brstack_setup(). */
 static bool riscv_ctr_brstack_usable(struct riscv_ctr_brstack *hart)
 {
 	if (!hart->probed)
@@ -189,7 +189,7 @@ int riscv_ctr_brstack_add(struct perf_event *event)
 	return 0;
 }
 
-/* The event, which was added, is taken off the hart. */
+/* Takes the event, which was added, off the hart. */
 void riscv_ctr_brstack_del(struct perf_event *event)
 {
 	struct riscv_ctr_brstack *hart = this_cpu_ptr(riscv_ctr_brstacks);
@@ -201,7 +201,7 @@ void riscv_ctr_brstack_del(struct perf_event *event)
 	riscv_ctr->clear();
 }
 
-/* The hart that calls, or NULL when no event with branch stacks is on it. */
+/* Returns the state of this hart, or NULL when no event with branch stacks is on it. */
 static struct riscv_ctr_brstack *riscv_ctr_brstack_in_use(void)
 {
 	struct riscv_ctr_brstack *hart;
@@ -212,7 +212,7 @@ static struct riscv_ctr_brstack *riscv_ctr_brstack_in_use(void)
 	return hart->users ? hart : NULL;
 }
 
-/* Power management may have cost the hart its registers. */
+/* Starts recording again: power management may have cost the hart its registers. */
 void riscv_ctr_brstack_power_lost(void)
 {
 	struct riscv_ctr_brstack *hart = riscv_ctr_brstack_in_use();
@@ -236,7 +236,7 @@ static void riscv_ctr_brstack_restore(struct riscv_ctr_brstack_task *stack, u64 
 	stack->valid = false;
 }
 
-/* Records do not say whose they are: those of the task that leaves are saved or dropped. */
+/* Saves or drops the records of the task that leaves: records do not say whose they are. */
 static void riscv_ctr_brstack_sched_task(struct perf_event_pmu_context *pmu_ctx,
 					 struct task_struct *task, bool sched_in)
 {
@@ -297,7 +297,7 @@ void riscv_ctr_brstack_sample(struct perf_event *event, struct perf_sample_data 
 	struct riscv_ctr_brstack *hart = this_cpu_ptr(riscv_ctr_brstacks);
 	unsigned int i;
 
-	/* perf would cut the rest off. */
+	/* perf would cut off the rest. */
 	hart->nr = riscv_ctr_read_entries(hart->raw, min_t(unsigned int, riscv_ctr_brstack_depth,
 							   event->attr.sample_max_stack),
 					  hart->control & RISCV_CTR_CTL_RASEMU);

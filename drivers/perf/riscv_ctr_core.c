@@ -66,8 +66,9 @@ static DEFINE_PER_CPU(struct riscv_ctr_frame, riscv_ctr_frames);
 /* ------------------------------------------------------------------ reading the records */
 
 /*
- * The very first thing in the handler, without calls: each transfer before it costs a record.
- * Returns the status as it was. The CSR numbers are in the instructions, hence the branch.
+ * Stops recording. This is the first thing that the handler does, and it makes no calls: each
+ * transfer before it costs a record. Returns the status as it was. The instructions contain the CSR
+ * numbers, hence the branch.
  */
 static __always_inline unsigned long riscv_ctr_freeze(bool *frozen)
 {
@@ -98,7 +99,10 @@ static bool riscv_ctr_in_trap_entry(u64 addr)
 	return addr >= entry && addr - entry < RISCV_CTR_TRAP_ENTRY_BYTES;
 }
 
-/* Up to the interrupt: the youngest record of one that enters the kernel's trap entry */
+/*
+ * Finds the record of the interrupt: the youngest one that enters the kernel's trap entry. Returns
+ * the number of entries up to it, or -1.
+ */
 static int riscv_ctr_find_interrupt(const struct rvtrace_ctr_entry *entries, unsigned int nr)
 {
 	unsigned int i;
@@ -111,8 +115,9 @@ static int riscv_ctr_find_interrupt(const struct rvtrace_ctr_entry *entries, uns
 }
 
 /*
- * Without a record of the interrupt: up to the call that the trap entry made. Routines
- * that lie beside it (the switch to the interrupt stack) make calls, too, but have been called.
+ * Finds the call that the trap entry made, where there is no record of the interrupt. Returns the
+ * number of entries up to it, or -1. Routines beside the trap entry (the switch to the interrupt
+ * stack) make calls, too, but a call led to them.
  */
 static int riscv_ctr_find_entry_call(const struct rvtrace_ctr_entry *entries, unsigned int nr)
 {
@@ -125,7 +130,7 @@ static int riscv_ctr_find_entry_call(const struct rvtrace_ctr_entry *entries, un
 	return -1;
 }
 
-/* How many of the youngest entries are the handler's own; -1: not known. */
+/* Returns how many of the youngest entries are the handler's own; -1: not known. */
 static int riscv_ctr_own_entries(const struct riscv_ctr_session *session,
 				 const struct rvtrace_ctr_entry *entries, unsigned int nr)
 {
@@ -136,7 +141,7 @@ static int riscv_ctr_own_entries(const struct riscv_ctr_session *session,
 	return riscv_ctr_find_interrupt(entries, nr);
 }
 
-/* Is this entry there for riscv_ctr_find_interrupt() only? */
+/* Returns whether the entry is only there for riscv_ctr_find_interrupt(). */
 static bool riscv_ctr_is_extra(const struct riscv_ctr_session *session,
 			       const struct rvtrace_ctr_entry *entry)
 {
@@ -144,7 +149,7 @@ static bool riscv_ctr_is_extra(const struct riscv_ctr_session *session,
 	       FIELD_GET(RISCV_CTR_DATA_TYPE, entry->data) == RISCV_CTR_TYPE_INTERRUPT;
 }
 
-/* Moves the entries that count to the front of the frame; returns how many there are. */
+/* Moves the entries that count to the front of the frame. Returns how many there are. */
 static unsigned int riscv_ctr_trim(struct riscv_ctr_frame *frame,
 				   const struct riscv_ctr_session *session, unsigned int nr)
 {
@@ -153,7 +158,7 @@ static unsigned int riscv_ctr_trim(struct riscv_ctr_frame *frame,
 	unsigned int i, kept = 0;
 
 	if (own < 0) {
-		/* All that is left is the way to the handler. */
+		/* The entries have nothing but the way to the handler. */
 		frame->head.flags |= RVTRACE_CTR_F_DISPLACED;
 		own = nr;
 	}
@@ -438,12 +443,12 @@ static void riscv_ctr_sched_switch(void *data, bool preempt, struct task_struct 
 {
 	const struct perf_event *event = this_cpu_ptr(&riscv_ctr_harts)->event;
 
-	/* An event of a task is taken off the hart a little later. */
+	/* perf takes an event of a task off the hart a little later. */
 	if (event && !(event->attach_state & PERF_ATTACH_TASK))
 		riscv_ctr->clear();
 }
 
-/* The records are calls and jumps of the program that was. */
+/* Drops the records: they are calls and jumps of the program that the task executed before. */
 static void riscv_ctr_sched_exec(void *data, struct task_struct *task, pid_t old_pid,
 				 struct linux_binprm *bprm)
 {
@@ -521,7 +526,10 @@ static int riscv_ctr_cpu_offline(unsigned int cpu)
 
 /* ------------------------------------------------------------------ which version */
 
-/* "rv64imac_..._ssctr1p0_...": is @name an extension of the ISA string? Sets *@rest behind it. */
+/*
+ * Returns whether @name is an extension of the ISA string, as in "rv64imac_..._ssctr1p0_...". Sets
+ * *@rest to what is behind it.
+ */
 static bool riscv_ctr_in_isa(const char *isa, const char *name, const char **rest)
 {
 	size_t len = strlen(name);
@@ -538,8 +546,8 @@ static bool riscv_ctr_in_isa(const char *isa, const char *name, const char **res
 }
 
 /*
- * The draft has to be named: by "rvtrace,ctr-version", or with its version in the ISA string. A
- * mere "ssctr" is the ratified one.
+ * Firmware must name the draft: by "rvtrace,ctr-version", or with its version in the ISA string. A
+ * mere "ssctr" is the ratified version.
  */
 static const struct riscv_ctr_backend *riscv_ctr_describe(const struct device_node *cpu)
 {
@@ -583,8 +591,8 @@ static const struct riscv_ctr_backend *riscv_ctr_choose(void)
 /* ------------------------------------------------------------------ module */
 
 /*
- * Does the kernel's own PMU of the harts take samples with branch stacks? Then the records are its.
- * Nothing but an event tells: where the PMU has none, it refuses such an event.
+ * Returns whether the kernel's own PMU of the harts takes samples with branch stacks; then that PMU
+ * uses the records. Only opening an event shows it: a PMU without branch stacks refuses this event.
  */
 static bool __init riscv_ctr_is_taken(void)
 {

@@ -16,7 +16,10 @@ struct riscv_ctr_caps riscv_ctr_caps = {
 
 struct cpumask riscv_ctr_cpus;
 
-/* Which optional fields the entries have: all ones into entry 0, then what is left of them */
+/*
+ * Finds out which optional fields the entries have: writes all ones into entry 0, and looks which
+ * of them stay.
+ */
 static void riscv_ctr_discover_entries(struct riscv_ctr_caps *caps)
 {
 	unsigned long select = csr_read(RISCV_CTR_CSR_SISELECT);
@@ -34,7 +37,7 @@ static void riscv_ctr_discover_entries(struct riscv_ctr_caps *caps)
 	riscv_ctr->clear();
 }
 
-/* Harts may differ: offered is what all of them have. */
+/* Reduces riscv_ctr_caps to what all harts have, for harts may differ. */
 static void riscv_ctr_merge_caps(const struct riscv_ctr_caps *caps)
 {
 	struct riscv_ctr_caps *all = &riscv_ctr_caps;

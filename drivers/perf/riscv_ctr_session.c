@@ -44,7 +44,9 @@ static int riscv_ctr_trigger_attr(const struct perf_event_attr *attr,
 		/* A tracepoint or a task's clock has no fixed place in a hart's flow. */
 		if (type == PERF_TYPE_TRACEPOINT || type == PERF_TYPE_BREAKPOINT)
 			return -EINVAL;
-		/* The kernel may open any counter: nobody else asks what the caller may. */
+		/*
+		 * The kernel may open any counter, and nobody else checks what the caller may open.
+		 */
 		if (!perfmon_capable())
 			return -EACCES;
 		trigger->type = type;
@@ -63,7 +65,7 @@ static int riscv_ctr_trigger_attr(const struct perf_event_attr *attr,
 	trigger->exclude_guest = 1;
 	trigger->inherit = attr->inherit;
 	trigger->inherit_thread = attr->inherit_thread;
-	/* Others' counters have to give way to a pinned one. */
+	/* Counters of other users have to give way to a pinned one. */
 	trigger->pinned = perfmon_capable();
 	return 0;
 }
@@ -79,8 +81,8 @@ static int riscv_ctr_depth(struct riscv_ctr_session *session, unsigned int wante
 		return -EOPNOTSUPP;
 	session->limit = wanted;
 	/*
-	 * What the kernel executes from the interrupt to the handler is recorded, too, when the
-	 * kernel is: then the hardware holds as much as it can, and the handler leaves it out.
+	 * When the kernel is recorded, so is its code from the interrupt to the handler. Then the
+	 * hardware holds as many entries as it can, and the handler leaves that code out.
 	 */
 	session->depth = session->strip ? riscv_ctr_caps.max_depth : wanted;
 	return 0;
@@ -104,10 +106,13 @@ static int riscv_ctr_control(struct riscv_ctr_session *session, const struct per
 		control |= riscv_ctr_caps.options & RISCV_CTR_CTL_LCOFIFRZ;
 	session->control = control;
 	session->strip = control & RISCV_CTR_CTL_S && !(control & RISCV_CTR_CTL_LCOFIFRZ);
-	/* The handler's own entries begin at the interrupt's record, which is left out later. */
+	/*
+	 * The handler finds its own entries by the record of the interrupt, and leaves that out
+	 * later.
+	 */
 	session->written = session->strip && riscv_ctr_caps.types ?
 			   control & ~RISCV_CTR_CTL_INTRINH : control;
-	/* The kernel's own calls at a switch are not those at the return from it. */
+	/* The kernel's calls at the switch away from a task are not those at the switch back. */
 	session->keep_stack = control & RISCV_CTR_CTL_RASEMU &&
 			      !(control & (RISCV_CTR_CTL_S | RISCV_CTR_CTL_BPFRZ)) &&
 			      !(attr->config & RISCV_CTR_CONFIG_FORGET_STACK);
@@ -191,7 +196,7 @@ struct riscv_ctr_session *riscv_ctr_session_get(struct perf_event *event)
 	return session;
 }
 
-/* Events are freed in places where the trigger cannot be. */
+/* Events are freed in places where the trigger cannot be freed, so a worker does it. */
 void riscv_ctr_session_put(struct riscv_ctr_session *session)
 {
 	if (refcount_dec_and_test(&session->users))
