@@ -72,7 +72,7 @@ static void rvtrace_aux_map(const struct rvtrace_aux *aux, struct rvtrace_aux_si
 		rvtrace_aux_unmap(aux, to, i);
 }
 
-/* A sink that did not answer may still write: the pages are never freed. */
+/* Keeps the pages for ever: a sink that did not answer may still write to them. */
 static void rvtrace_aux_abandon(const struct rvtrace_aux *aux)
 {
 	size_t offset;
@@ -81,7 +81,7 @@ static void rvtrace_aux_abandon(const struct rvtrace_aux *aux)
 		get_page(vmalloc_to_page(aux->base + offset));
 }
 
-/* Releases what an AUX buffer has of a sink. Returns whether that may still write into it. */
+/* Releases what an AUX buffer has of a sink. Returns whether the sink may still write into it. */
 static bool rvtrace_aux_release_sink(struct rvtrace_aux *aux, struct rvtrace_aux_sink *to)
 {
 	struct rvtrace_ramsink *sink = to->sink;
@@ -176,7 +176,7 @@ static int rvtrace_aux_add_sink(struct rvtrace_aux *aux, struct rvtrace_encoder 
 		aux->nr_sinks--;
 	}
 	mutex_unlock(&sink->mutex);
-	/* Nothing is traced by way of a sink that has gone. */
+	/* A sink that has gone gets no trace. */
 	return ret == -ENODEV ? 0 : ret;
 }
 
@@ -223,7 +223,7 @@ static void *rvtrace_map_pages(void **pages, int nr_pages)
 	return base;
 }
 
-/* The hart's encoder with a reference to it, and so to all that it can reach, or NULL */
+/* Returns the hart's encoder or NULL. The reference to it also holds all that it can reach. */
 static struct rvtrace_encoder *rvtrace_aux_get_encoder(int cpu)
 {
 	struct rvtrace_encoder *enc;

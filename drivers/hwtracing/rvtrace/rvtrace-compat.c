@@ -34,7 +34,7 @@ static struct tracepoint *rvtrace_compat_tracepoint(const char *name)
 	return NULL;
 }
 
-/* @name is one of those above. */
+/* Connects @probe to the tracepoint @name, one of those above. */
 int rvtrace_compat_register(const char *name, void *probe, void *data)
 {
 	return tracepoint_probe_register(rvtrace_compat_tracepoint(name), probe, data);
@@ -45,7 +45,7 @@ int rvtrace_compat_unregister(const char *name, void *probe, void *data)
 	return tracepoint_probe_unregister(rvtrace_compat_tracepoint(name), probe, data);
 }
 
-/* What it does cannot be done without the inside of a ring buffer. */
+/* Calls perf_output_copy_aux(): what it does needs the inside of a ring buffer. */
 long rvtrace_compat_copy_aux(struct perf_output_handle *aux_handle,
 			     struct perf_output_handle *handle, unsigned long from,
 			     unsigned long to)
@@ -90,15 +90,17 @@ static struct kprobe rvtrace_compat_kexec_probe = {
 #endif
 
 /*
- * rvtrace_compat_before_kexec - have @fn called when another kernel is started
+ * rvtrace_compat_before_kexec - have @fn called before another kernel is started
  *
- * After a crash that is before panic notifiers, with the other harts stopped. NULL: not any more.
- * Returns 0, or an error when that cannot be had.
+ * After a crash, that is before panic notifiers, with the other harts stopped. NULL ends it.
+ * Returns 0, or an error when the kernel does not make it possible.
  */
 int rvtrace_compat_before_kexec(void (*fn)(void))
 {
 #ifdef CONFIG_KPROBES
-	/* Else the probe is where it was, and is not registered a second time. */
+	/*
+	 * Otherwise the probe would stay where it was, and could not be registered a second time.
+	 */
 	if (rvtrace_compat_kexec_fn)
 		unregister_kprobe(&rvtrace_compat_kexec_probe);
 	rvtrace_compat_kexec_probe.addr = NULL;

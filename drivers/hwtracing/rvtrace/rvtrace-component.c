@@ -24,7 +24,7 @@ const struct bus_type rvtrace_bus = {
 	.name = "rvtrace",
 };
 
-/* Of a component whose registers may be elsewhere */
+/* Reads a register of a component whose registers may be elsewhere. */
 u32 rvtrace_read_other(struct rvtrace_component *comp, u32 reg)
 {
 	return comp->platform->read ? comp->platform->read(comp, reg) :
@@ -39,7 +39,7 @@ void rvtrace_write_other(struct rvtrace_component *comp, u32 reg, u32 value)
 		writel_relaxed(value, comp->base + reg);
 }
 
-/* Different with each call, and never 0 */
+/* Returns a number that is different with each call, and never 0. */
 u64 rvtrace_new_serial(void)
 {
 	static atomic64_t serial = ATOMIC64_INIT(0);
@@ -47,7 +47,7 @@ u64 rvtrace_new_serial(void)
 	return atomic64_inc_return(&serial);
 }
 
-/* The running process */
+/* Returns the running process. */
 struct rvtrace_opener rvtrace_current_opener(void)
 {
 	return (struct rvtrace_opener){
@@ -114,7 +114,10 @@ int rvtrace_read_on_cpu(struct rvtrace_component *comp, u32 reg, u32 *value)
 	return ret;
 }
 
-/* Not in the context that found the failure, which may hold locks of the scheduler */
+/*
+ * Schedules the reset. The context that found the failure cannot: it may hold locks of the
+ * scheduler.
+ */
 static void rvtrace_failed(struct irq_work *work)
 {
 	struct rvtrace_component *comp = container_of(work, struct rvtrace_component, failed);
@@ -127,8 +130,8 @@ static void rvtrace_failed(struct irq_work *work)
 /*
  * rvtrace_fail - the component did not answer
  *
- * One that was active gets a reset later. One that does not come out of reset is tried again with
- * the next first event.
+ * A component that was active gets a reset later. One that does not come out of reset is tried
+ * again when the first event is opened the next time.
  */
 void rvtrace_fail(struct rvtrace_component *comp, const char *what)
 {
@@ -222,7 +225,8 @@ static int rvtrace_enable_other(struct rvtrace_component *comp)
 /*
  * rvtrace_enable - enable a component, with the given mode bits in Control
  *
- * A part of each context switch: what is rare is called last, so that nothing is kept for it.
+ * This is a part of each context switch. What is rare is a tail call, so that no registers are
+ * saved for it.
  */
 int rvtrace_enable(struct rvtrace_component *comp, u32 control)
 {
@@ -272,7 +276,7 @@ void rvtrace_component_init(struct rvtrace_component *comp, struct device *paren
 	comp->dev.bus = &rvtrace_bus;
 	comp->dev.release = rvtrace_release;
 	comp->dev.groups = comp->ops->groups;
-	/* Until it has a name of its own, for messages */
+	/* The device has this name in messages, until it has a name of its own. */
 	dev_set_name(&comp->dev, "%s", dev_name(parent));
 }
 
@@ -296,7 +300,10 @@ RVTRACE_ATTR_RO(version, "%lu.%lu", FIELD_GET(RVTRACE_IMPL_MAJOR, comp->impl),
 RVTRACE_ATTR_RO(impl, "0x%08x", comp->impl);
 RVTRACE_ATTR_RO(sink_id, "%u", comp->sink_id);
 
-/* Control may be read while there is power; an encoder is also off while its hart is. */
+/*
+ * Shows the state. Control may be read while there is power; an encoder is also off while its hart
+ * is.
+ */
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct rvtrace_component *comp = to_rvtrace_component(dev);

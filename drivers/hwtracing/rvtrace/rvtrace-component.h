@@ -27,11 +27,13 @@
 
 #include "rvtrace-regs.h"
 
-/* A handshake that takes longer means that the component does not work (microseconds). */
+/* A component that takes longer for a handshake does not work (microseconds). */
 #define RVTRACE_TIMEOUT_US			10000
-/* How often it is looked at after that time: this hart itself may have been held up. */
+/* Reads of the register after that time: this hart itself may have been held up. */
 #define RVTRACE_LATE_LOOKS			16
-/* Such a component is reset after this time, which doubles with each failure up to ... (ms) */
+/*
+ * Time until a component that does not work is reset. It doubles with each failure, up to ... (ms)
+ */
 #define RVTRACE_RECOVERY_MS			100
 #define RVTRACE_RECOVERY_MAX_MS			(RVTRACE_RECOVERY_MS << 7)
 
@@ -228,7 +230,7 @@ struct rvtrace_component {
 
 #define to_rvtrace_component(d)	container_of(d, struct rvtrace_component, dev)
 
-/* There are components whose registers are not where the specification has them. */
+/* Some component has its registers elsewhere than the specification says. */
 DECLARE_STATIC_KEY_FALSE(rvtrace_other_registers);
 
 u32 rvtrace_read_other(struct rvtrace_component *comp, u32 reg);

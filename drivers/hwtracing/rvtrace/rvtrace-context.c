@@ -46,14 +46,14 @@ static struct rvtrace_context_csr rvtrace_context_csrs[RVTRACE_CONTEXTS] = {
 	[RVTRACE_CONTEXT_HCONTEXT].max = ATOMIC_LONG_INIT(-1),
 };
 
-/* Protects registration; the count is for the fast path of fork() */
+/* The mutex protects registration; the count is for the fast path of fork(). */
 static DEFINE_MUTEX(rvtrace_context_mutex);
 static refcount_t rvtrace_hook_users = REFCOUNT_INIT(0);
 static bool rvtrace_hooked;
 
 /*
- * Not every hart has it, and firmware may withhold it: the access may trap, also on a hart that
- * comes up after the others were asked. Returns whether it did not.
+ * Writes a CSR that not every hart has, and that firmware may withhold. So the access may trap,
+ * also on a hart that comes up after the others were asked. Returns whether it did not trap.
  */
 static __always_inline bool rvtrace_csr_write(unsigned int csr, unsigned long value)
 {
@@ -82,7 +82,7 @@ static unsigned long rvtrace_context_csr_read(enum rvtrace_context context)
 	return csr_read(RVTRACE_CSR_SCONTEXT);
 }
 
-/* Both are WARL: how many bits there are shows when all are written. */
+/* Finds out how many bits the CSRs have: they are WARL, so all bits are written and read back. */
 static void rvtrace_context_probe(void *unused)
 {
 	enum rvtrace_context context;
@@ -110,7 +110,8 @@ static void rvtrace_context_clear(void *unused)
 /*
  * rvtrace_context_bits - how many bits of a thread's id the trace can have by this CSR
  *
- * 0: not every hart has it. scontext has room for each id, or is not used: filters compare it.
+ * Returns 0 when not every hart has the CSR. scontext must have room for each id, or it is not
+ * used, because filters compare it.
  */
 unsigned int rvtrace_context_bits(enum rvtrace_context context)
 {
@@ -180,7 +181,7 @@ static void rvtrace_context_update(struct rvtrace_cpu *rc, const struct task_str
 	}
 }
 
-/* Whether @task has events of perf, any of them */
+/* Returns whether @task has any events of perf. */
 static bool rvtrace_has_events(const struct task_struct *task)
 {
 	const struct perf_event_context *ctx = READ_ONCE(task->perf_event_ctxp);

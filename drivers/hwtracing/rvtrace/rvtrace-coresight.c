@@ -126,7 +126,9 @@ static u32 rvtrace_csfunnel_ports(const struct rvtrace_cs *cs)
 	return (BIT(nr) - 1) & RVTRACE_CS_FUNNEL_PORTS;
 }
 
-/* What passes it is nowhere in it, so one that is disabled is empty. */
+/*
+ * Returns Control of a funnel. It stores nothing of what passes it, so a disabled funnel is empty.
+ */
 static u32 rvtrace_csfunnel_control(const struct rvtrace_cs *cs)
 {
 	if (!(cs->control & RVTRACE_CONTROL_ACTIVE))
@@ -192,8 +194,8 @@ static bool rvtrace_tmc_is_ready(const struct rvtrace_cs *cs)
 }
 
 /*
- * Nothing changes when this is read. Until it is stopped it is still enabled, and until it is ready
- * after it was disabled it does not come out of reset.
+ * Returns Control of a TMC, without changing anything. Until the TMC has stopped, it is still
+ * enabled. When it has been disabled and is not ready yet, it has not come out of reset.
  */
 static u32 rvtrace_tmc_control(const struct rvtrace_cs *cs)
 {
@@ -222,7 +224,10 @@ static void rvtrace_tmc_run(const struct rvtrace_cs *cs)
 	rvtrace_cs_set(cs, RVTRACE_TMC_CONTROL, RVTRACE_TMC_CONTROL_CAPTURE);
 }
 
-/* The flush goes upstream first, and what comes out of it is written before the TMC stops. */
+/*
+ * Flushes and stops the TMC. The flush goes upstream first, and what comes out of it is written
+ * before the TMC stops.
+ */
 static void rvtrace_tmc_stop(const struct rvtrace_cs *cs)
 {
 	u32 formatter = RVTRACE_TMC_FORMATTER_ON | RVTRACE_TMC_FORMATTER_TRIGGERS |
@@ -308,8 +313,8 @@ static u64 rvtrace_etr_base(const struct rvtrace_cs *cs)
 }
 
 /*
- * Pointers that the hardware does not set to the base of the buffer by itself, and a status that it
- * does not clear, are set here; where it does it ignores that.
+ * Sets pointers that some hardware does not set to the base of the buffer by itself, and clears a
+ * status that it does not clear. Other hardware ignores this.
  */
 static void rvtrace_etr_set_up(const struct rvtrace_cs *cs)
 {
@@ -344,7 +349,10 @@ static void rvtrace_etr_write_limit(const struct rvtrace_cs *cs, u32 low)
 	rvtrace_cs_set(cs, RVTRACE_TMC_SIZE, (end - rvtrace_etr_base(cs)) / sizeof(u32));
 }
 
-/* When the bus refused an address it is not known what was written: a place where WP cannot be. */
+/*
+ * Returns WP. When the bus refused an address, it is not known what was written: WP is where it
+ * cannot be then.
+ */
 static u32 rvtrace_etr_write_pointer(const struct rvtrace_cs *cs)
 {
 	u32 status = rvtrace_cs_get(cs, RVTRACE_TMC_STATUS);
@@ -383,7 +391,7 @@ static u32 rvtrace_etr_read(struct rvtrace_component *comp, u32 reg)
 	}
 }
 
-/* WP is where the buffer begins when it is started. */
+/* Writes a register. WP cannot be written: the hardware starts at the beginning of its buffer. */
 static void rvtrace_etr_write(struct rvtrace_component *comp, u32 reg, u32 value)
 {
 	struct rvtrace_cs *cs = comp->platform_data;

@@ -108,7 +108,7 @@ struct rvtrace_cpu {
 
 DECLARE_PER_CPU(struct rvtrace_cpu, rvtrace_cpus);
 
-/* Called in a context switch, by perf: the hart leaves the running task. */
+/* Returns whether the hart leaves the running task. perf calls this in a context switch. */
 static inline bool rvtrace_in_switch(const struct rvtrace_cpu *rc)
 {
 	return rc->prev == current;

@@ -202,7 +202,10 @@ const struct attribute_group rvtrace_discovery_group = {
 	.is_visible = rvtrace_attribute_visible,
 };
 
-/* Firmware knows; else the protocol version, whose major number is 0 for all of 2.x */
+/*
+ * Finds the version of E-Trace. Firmware may name it; else the protocol version says it. The major
+ * number of that is 0 for all of 2.x.
+ */
 static void rvtrace_find_dialect(struct rvtrace_encoder *enc)
 {
 	struct device *dev = enc->comp.dev.parent;
@@ -237,7 +240,7 @@ static int rvtrace_read_discovery(struct rvtrace_encoder *enc, u64 info[2])
 			RVTRACE_DISCOVERY_SIZE, res);
 		return -EINVAL;
 	}
-	/* May be a part of the encoder's own page: not to be claimed */
+	/* The registers may be a part of the encoder's own page, so they are not claimed. */
 	base = ioremap(res->start, RVTRACE_DISCOVERY_SIZE);
 	if (!base)
 		return -ENOMEM;
@@ -301,7 +304,7 @@ bool rvtrace_discovery_tells_guests(const struct rvtrace_encoder *enc)
 	return enc->discovery.values[i] + attr->less >= 3;
 }
 
-/* The parameters that decoders have to know, in the form of "params" */
+/* Prints the parameters that decoders have to know, in the form of "params". */
 ssize_t rvtrace_discovery_emit(const struct rvtrace_encoder *enc, char *buf, ssize_t len)
 {
 	const struct rvtrace_attribute *attr;

@@ -16,7 +16,10 @@
 	(RVTRACE_TE_CONTROL_CONTEXT | RVTRACE_TE_CONTROL_INST_STALL_ENA |	\
 	 RVTRACE_TE_CONTROL_INST_TRIG_ENABLE)
 
-/* Bit per value of the field @mask of @reg that the hardware takes, other fields being @rest */
+/*
+ * Returns a bit for each value of the field @mask of @reg that the hardware takes. Other fields are
+ * @rest.
+ */
 static u32 rvtrace_probe_values(struct rvtrace_component *comp, u32 reg, u32 mask, u32 rest)
 {
 	u32 shift = __ffs(mask), max = mask >> shift, value, values = 0;
@@ -27,7 +30,7 @@ static u32 rvtrace_probe_values(struct rvtrace_component *comp, u32 reg, u32 mas
 	return values;
 }
 
-/* The single-bit options of @mask that the hardware takes */
+/* Returns the single-bit options of @mask that the hardware takes. */
 static u32 rvtrace_probe_bits(struct rvtrace_component *comp, u32 reg, u32 mask, u32 rest)
 {
 	u32 bit, left, bits = 0;

@@ -79,9 +79,9 @@ static ssize_t features_show(struct device *dev, struct device_attribute *attr, 
 static DEVICE_ATTR_RO(features);
 
 /*
- * What holds with no option in force, of trace that goes to the default sink; "timestamp" says in
- * which form they come when asked for. What is known of the chip comes next, and what firmware says
- * is last: the last of equal keys counts.
+ * Prints the parameters of trace that goes to the default sink, without options; "timestamp" is the
+ * form that timestamps have when an event asks for them. Parameters that are known of the chip come
+ * next, and those of firmware are last: the last of equal keys counts.
  */
 static ssize_t rvtrace_params_emit(struct rvtrace_encoder *enc, enum rvtrace_format format,
 				   char *buf)
@@ -111,7 +111,7 @@ static ssize_t rvtrace_params_emit(struct rvtrace_encoder *enc, enum rvtrace_for
 	return len + sysfs_emit_at(buf, len, "srcid_bits = %u\n", enc->src_bits);
 }
 
-/* The same of the default format. @buf is a page. */
+/* Prints the parameters of the default format. @buf is a page. */
 ssize_t rvtrace_encoder_params(struct rvtrace_encoder *enc, char *buf)
 {
 	return rvtrace_params_emit(enc, enc->format, buf);
@@ -137,7 +137,7 @@ static ssize_t params_ntrace_show(struct device *dev, struct device_attribute *a
 }
 static DEVICE_ATTR_RO(params_ntrace);
 
-/* The last of the lines "@key = ..." in @params, which is changed, or NULL */
+/* Returns the value of the last line "@key = ..." in @params, or NULL. Changes @params. */
 VISIBLE_IF_KUNIT const char *rvtrace_params_value(char *params, const char *key)
 {
 	const char *found = NULL;
@@ -152,7 +152,7 @@ VISIBLE_IF_KUNIT const char *rvtrace_params_value(char *params, const char *key)
 	return found;
 }
 
-/* One value of "params". @buf may be NULL. Returns -ENOENT when it is not there. */
+/* Prints one value of "params". @buf may be NULL. Returns -ENOENT when there is no such key. */
 static ssize_t rvtrace_decoder_value(struct rvtrace_encoder *enc, const char *key, char *buf)
 {
 	char *params = (char *)__get_free_page(GFP_KERNEL);

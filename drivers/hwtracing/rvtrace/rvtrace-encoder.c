@@ -32,13 +32,15 @@ static int rvtrace_encoder_reset(struct rvtrace_component *comp)
 
 	for (i = 0; i < ARRAY_SIZE(rvtrace_encoder_undefined); i++)
 		rvtrace_write(comp, rvtrace_encoder_undefined[i], 0);
-	/* None before they have been probed: what is not there need not even read 0. */
+	/*
+	 * Before they are probed there are none: registers that do not exist need not even read 0.
+	 */
 	for (i = 0; i < RVTRACE_TE_FILTERS; i++)
 		if (enc->filters & BIT(i))
 			rvtrace_write(comp, RVTRACE_TE_FILTER_CONTROL(i), 0);
 	for (i = 0; i < enc->comparators; i++)
 		rvtrace_write(comp, RVTRACE_TE_COMP_CONTROL(i), 0);
-	/* Nothing but Active: this is what clears the undefined bits of Control. */
+	/* Writing only Active clears the undefined bits of Control. */
 	rvtrace_write(comp, RVTRACE_CONTROL, RVTRACE_CONTROL_ACTIVE);
 	enc->config = 0;
 	return 0;
@@ -114,7 +116,7 @@ static int rvtrace_configure_sync(const struct rvtrace_encoder *enc,
 		} else if (caps->sync_modes & BIT(RVTRACE_SYNC_CLOCKS)) {
 			mode = RVTRACE_SYNC_CLOCKS;
 		}
-		/* The longest period that is not longer, else the shortest. */
+		/* Takes the longest period that is not longer, else the shortest. */
 		below = caps->sync_max & GENMASK(max, 0);
 		max = below ? fls(below) - 1 : max(ffs(caps->sync_max) - 1, 0);
 	}

@@ -163,15 +163,18 @@ struct rvtrace_encoder {
 
 #define to_rvtrace_encoder(c)	container_of(c, struct rvtrace_encoder, comp)
 
-/* The path to the sink with number @sink, or to the default sink for 0; NULL: there is none */
+/*
+ * Returns the path to the sink with number @sink, or to the default sink for 0. NULL: there is
+ * none.
+ */
 static inline struct rvtrace_path *rvtrace_encoder_path(struct rvtrace_encoder *enc, u32 sink)
 {
 	return sink ? rvtrace_encoder_find_path(enc, sink) : &enc->paths[0];
 }
 
 /*
- * Starts or ends the trace. The encoder flushes the message that ends it with the rest when it is
- * disabled: Empty need not become 1 before.
+ * Starts or ends the trace. When the encoder is disabled, it flushes the message that ends the
+ * trace with the rest: Empty need not become 1 before.
  */
 static inline void rvtrace_encoder_set_tracing(struct rvtrace_encoder *enc, bool tracing)
 {
@@ -184,7 +187,9 @@ static inline void rvtrace_encoder_set_tracing(struct rvtrace_encoder *enc, bool
 	rvtrace_write(comp, RVTRACE_CONTROL, comp->control);
 }
 
-/* Whether the encoder had to drop messages since it was enabled, from a value of trTeControl */
+/*
+ * Returns whether the encoder had to drop messages since it was enabled, by a value of trTeControl.
+ */
 static inline bool rvtrace_encoder_lost(const struct rvtrace_encoder *enc, u32 control)
 {
 	return control & RVTRACE_TE_CONTROL_INST_STALL_OR_OVERFLOW &&

@@ -33,7 +33,9 @@ static u32 rvtrace_range_control(const struct rvtrace_range *range)
 	       FIELD_PREP(RVTRACE_TE_COMP_MATCH_MODE, range->mode);
 }
 
-/* Whether a filter can select the comparator: one that does not exist is not touched. */
+/*
+ * Returns whether a filter can select the comparator. One that does not exist must not be touched.
+ */
 static bool rvtrace_can_select(struct rvtrace_component *comp, int j)
 {
 	u32 select = FIELD_PREP(RVTRACE_TE_FILTER_COMP1, j);
@@ -73,7 +75,7 @@ static u32 rvtrace_context_control(void)
 	       FIELD_PREP(RVTRACE_TE_COMP_MATCH_MODE, RVTRACE_MATCH_P);
 }
 
-/* Whether the last comparator can look at scontext, and filters at a third comparator */
+/* Returns whether the last comparator can compare scontext, and filters have a third comparator. */
 static bool rvtrace_probe_context(struct rvtrace_encoder *enc)
 {
 	u32 control = rvtrace_context_control(), reg;
@@ -88,8 +90,9 @@ static bool rvtrace_probe_context(struct rvtrace_encoder *enc)
 }
 
 /*
- * Trap values are defined at the trap only. A latch holds from a trap whose value matches to one
- * whose value does not, whether the hart keeps the value up between the two or not.
+ * Returns the value of trTeCompControl for a filter by trap values. These are defined at the trap
+ * only. A latch holds from a trap whose value matches to one whose value does not, whether the hart
+ * keeps the value up between the two or not.
  */
 static u32 rvtrace_tval_control(u32 function, bool latch)
 {
@@ -111,7 +114,10 @@ static u32 rvtrace_tval_control(u32 function, bool latch)
 			  latch ? RVTRACE_MATCH_LATCH : RVTRACE_MATCH_P);
 }
 
-/* Trap values take the last comparator, or the one before it when that has a thread. */
+/*
+ * Returns a bit for each function that a filter for trap values can have. Such a filter takes the
+ * last comparator, or the one before it when the last one compares the thread.
+ */
 static u8 rvtrace_probe_tval(struct rvtrace_encoder *enc, bool latch)
 {
 	u8 functions = GENMASK(RVTRACE_COMP_FUNCTIONS - 1, 0);
@@ -132,7 +138,7 @@ static u8 rvtrace_probe_tval(struct rvtrace_encoder *enc, bool latch)
 	return functions;
 }
 
-/* What filters and comparators there are. The encoder is active and disabled. */
+/* Finds out what filters and comparators there are. The encoder is active and disabled. */
 void rvtrace_filter_probe(struct rvtrace_encoder *enc)
 {
 	struct rvtrace_component *comp = &enc->comp;
@@ -171,15 +177,15 @@ void rvtrace_filter_probe(struct rvtrace_encoder *enc)
 	enc->tval_latches = rvtrace_probe_tval(enc, true);
 }
 
-/* How many address filters an event can have */
+/* Returns how many address filters an event can have. */
 unsigned int rvtrace_filter_count(const struct rvtrace_encoder *enc)
 {
 	return min_t(unsigned int, enc->comparators, hweight16(enc->filters));
 }
 
 /*
- * The modes that the event is to see. Firmware is nobody's business but the machine owner's: it is
- * in the trace when it is asked for by name only. It is the host's.
+ * Returns the privilege modes that the event wants to see. M-mode belongs to the owner of the
+ * machine, so it is only in the trace when the event asks for it by name. It counts as the host's.
  */
 static u8 rvtrace_privileges(const struct perf_event_attr *attr)
 {
@@ -199,8 +205,8 @@ static u8 rvtrace_privileges(const struct perf_event_attr *attr)
 }
 
 /*
- * Whether the trace says what is a guest's. Else decoders would take it for the host's. In N-Trace
- * Ownership messages say so.
+ * Returns whether the trace distinguishes guests from the host. Otherwise decoders would take the
+ * flow of guests for the host's. In N-Trace, Ownership messages distinguish them.
  */
 static bool rvtrace_tells_guests(const struct rvtrace_encoder *enc,
 				 const struct rvtrace_program *program)
@@ -211,9 +217,10 @@ static bool rvtrace_tells_guests(const struct rvtrace_encoder *enc,
 }
 
 /*
- * What the hardware cannot hold back must be wanted. Modes that no filter can select are either
- * missing from the hart (VU, VS) or cannot be let through; the others are refused. Guests are held
- * back where the trace would not tell them apart; an event of guests only is refused then.
+ * Configures the filter for privilege modes. The event must want each mode that the hardware cannot
+ * exclude. A mode that no filter can select is either missing from the hart (VU, VS), or it cannot
+ * be traced with a filter; M, S and U are refused then. Guests are excluded where the trace would
+ * not distinguish them; an event of guests only is refused then.
  */
 static int rvtrace_configure_privileges(const struct rvtrace_encoder *enc,
 					const struct perf_event_attr *attr,
@@ -244,8 +251,8 @@ static int rvtrace_configure_privileges(const struct rvtrace_encoder *enc,
 }
 
 /*
- * Traps of one kind or with some causes. Such a filter begins with the trap and ends with its
- * return; it is of no use together with others.
+ * Configures the filter for traps of one kind or with some causes. Such a filter begins with the
+ * trap and ends with its return; it is of no use together with others.
  */
 static int rvtrace_configure_causes(const struct rvtrace_encoder *enc,
 				    const struct perf_event_attr *attr,
@@ -265,7 +272,10 @@ static int rvtrace_configure_causes(const struct rvtrace_encoder *enc,
 	return 0;
 }
 
-/* One thread only, whatever event it is: the last comparator is a condition of every filter. */
+/*
+ * Configures the filter for one thread. It holds for events of a task and of a hart: the last
+ * comparator is a condition of every filter.
+ */
 static int rvtrace_configure_thread(const struct rvtrace_encoder *enc,
 				    const struct perf_event_attr *attr,
 				    struct rvtrace_program *program)
@@ -280,7 +290,10 @@ static int rvtrace_configure_thread(const struct rvtrace_encoder *enc,
 	return 0;
 }
 
-/* Trap values: the comparator before that of the thread is a condition of every filter. */
+/*
+ * Configures the filter for trap values: a comparator is a condition of every filter. It is the
+ * last one, or the one before it when the last one compares the thread.
+ */
 static int rvtrace_configure_tval(const struct rvtrace_encoder *enc,
 				  const struct perf_event_attr *attr,
 				  struct rvtrace_program *program)
@@ -366,8 +379,9 @@ static int rvtrace_program_value(struct rvtrace_component *comp, unsigned int j,
 }
 
 /*
- * Address filters may have taken the comparators: their number is not known when the event is
- * opened, and not whose they are when they are validated.
+ * Programs the comparators for a thread and for trap values. Address filters may have taken them:
+ * when the event is opened their number is not known, and when they are validated it is not known
+ * whose they are.
  */
 static int rvtrace_program_values(struct rvtrace_encoder *enc, const struct rvtrace_config *config)
 {
@@ -391,7 +405,7 @@ static int rvtrace_program_values(struct rvtrace_encoder *enc, const struct rvtr
 	return ret;
 }
 
-/* Match values first, then what uses them, and the filter's Enable last */
+/* Programs a filter: match values first, then what uses them, and the filter's Enable last. */
 static int rvtrace_program_filter(struct rvtrace_encoder *enc, unsigned int i, u32 comparators)
 {
 	const struct rvtrace_program *program = &enc->program;
@@ -456,9 +470,10 @@ int rvtrace_filter_program(struct rvtrace_encoder *enc, const struct rvtrace_con
 }
 
 /*
- * perf does not say which event filters are for. A process that has opened an event with a filter
- * for threads or trap values wants its address filters for that one. Returns how many comparators
- * that takes; *@excludes_no_range: no range can be left out besides.
+ * perf does not say which event address filters are for. When a process has opened an event with a
+ * filter for threads or trap values, the driver takes its address filters for those of this event.
+ * Returns how many comparators the event takes. *@excludes_no_range: the event cannot leave a range
+ * out, too.
  */
 static unsigned int rvtrace_filter_reserved(bool *excludes_no_range)
 {

@@ -31,10 +31,10 @@ static unsigned int rvtrace_flight_size = SZ_1M;
 module_param_named(flight_buffer, rvtrace_flight_size, uint, 0644);
 MODULE_PARM_DESC(flight_buffer, "buffer of each sink in flight mode, in bytes");
 
-/* A memory of a sink's own that is larger is not copied. */
+/* A larger memory of a sink's own is not copied (bytes). */
 #define RVTRACE_FLIGHT_MAX_COPY	SZ_64M
 
-/* Protects what is below, and who has a sink. Nests outside of cpus_read_lock(). */
+/* Protects what is below, and the @sink of each hart. Nests outside of cpus_read_lock(). */
 static DEFINE_MUTEX(rvtrace_flight_mutex);
 /* What the parameter says */
 static bool rvtrace_flight_wanted;
@@ -56,7 +56,7 @@ static struct rvtrace_flight_hart *rvtrace_flight_record_of(int cpu)
 	return (void *)rvtrace_flight_header + PAGE_SIZE * (1 + (size_t)cpu);
 }
 
-/* Before the memory is used for something else, it must not look like a header any more. */
+/* Frees the header. It must not look like one when the memory is used for something else. */
 static void rvtrace_flight_free_header(void)
 {
 	memset(rvtrace_flight_header, 0, PAGE_SIZE);
@@ -100,8 +100,9 @@ static int rvtrace_flight_note_encoder(struct rvtrace_encoder *enc,
 }
 
 /*
- * The kernel only, where the encoder can tell it from the rest, else everything. What reads the
- * dump has the code of this kernel, and takes all for it: guests are left out.
+ * Selects what is traced: only the kernel where the encoder can filter, else everything. The reader
+ * of the dump has the code of this kernel, and takes all trace for the kernel's. So guests are
+ * excluded.
  */
 static int rvtrace_flight_choose(struct rvtrace_encoder *enc, struct rvtrace_flight *flight)
 {
@@ -117,7 +118,10 @@ static int rvtrace_flight_choose(struct rvtrace_encoder *enc, struct rvtrace_fli
 	return rvtrace_encoder_configure(enc, &flight->attr, &program);
 }
 
-/* Of the sink itself, or what its own memory is copied to. NULL when memory is short. */
+/*
+ * Allocates the buffer of the sink, or for a copy of its own memory. Returns NULL when memory is
+ * short.
+ */
 static struct rvtrace_ramsink_buffer *rvtrace_flight_alloc(struct rvtrace_ramsink *ram)
 {
 	size_t wanted = clamp_t(size_t, READ_ONCE(rvtrace_flight_size), SZ_4K, SZ_1G);
@@ -157,7 +161,7 @@ static struct rvtrace_flight_sink *rvtrace_flight_make_sink(const struct rvtrace
 	return NULL;
 }
 
-/* No hart uses it any more. */
+/* Frees a sink that no hart uses any more. */
 static void rvtrace_flight_free_sink(struct rvtrace_flight_sink *sink)
 {
 	if (sink->ram->smem) {
@@ -169,7 +173,9 @@ static void rvtrace_flight_free_sink(struct rvtrace_flight_sink *sink)
 	kfree(sink);
 }
 
-/* That of the harts which trace into the same, else a new one. NULL when memory is short. */
+/*
+ * Returns the sink of the harts that use the same RAM sink, else a new one. NULL: memory is short.
+ */
 static struct rvtrace_flight_sink *rvtrace_flight_get_sink(const struct rvtrace_path *path)
 {
 	struct rvtrace_flight_sink *sink;
@@ -184,7 +190,9 @@ static struct rvtrace_flight_sink *rvtrace_flight_get_sink(const struct rvtrace_
 	return rvtrace_flight_make_sink(path);
 }
 
-/* Returns why the hart has no flight mode, or NULL, with what it needs and *@new_sink. */
+/*
+ * Prepares the hart for flight mode, and sets *@new_sink. Returns NULL, or why it is not possible.
+ */
 static const char *rvtrace_flight_prepare(struct rvtrace_encoder *enc,
 					  struct rvtrace_flight *flight,
 					  struct rvtrace_flight_sink **new_sink)
@@ -216,7 +224,7 @@ static const char *rvtrace_flight_prepare(struct rvtrace_encoder *enc,
 	return NULL;
 }
 
-/* The hart itself sets the sink: an event may start or stop there at any time. */
+/* Sets the sink on the hart itself: an event may start or stop there at any time. */
 static void rvtrace_flight_begin_ipi(void *sink)
 {
 	rvtrace_flight_join(this_cpu_ptr(&rvtrace_flights), sink);
@@ -236,7 +244,10 @@ static void rvtrace_flight_give(struct rvtrace_encoder *enc)
 	const char *why;
 
 	lockdep_assert_held(&rvtrace_flight_mutex);
-	/* It has it already; or it has just come, or is about to go, and this is called again. */
+	/*
+	 * Nothing is to be done for a hart that has a sink. A hart whose encoder has just come or
+	 * is about to go will have another call.
+	 */
 	if (flight->sink || READ_ONCE(per_cpu(rvtrace_cpus, enc->cpu).encoder) != enc)
 		return;
 	flight->record = rvtrace_flight_record_of(enc->cpu);
@@ -248,7 +259,7 @@ static void rvtrace_flight_give(struct rvtrace_encoder *enc)
 	}
 	if (sink->shared)
 		cpumask_set_cpu(enc->cpu, &rvtrace_flight_shared);
-	/* A hart that is down begins when it comes up. */
+	/* A hart that is down enters flight mode when it comes up. */
 	if (smp_call_function_single(enc->cpu, rvtrace_flight_begin_ipi, sink, 1))
 		rvtrace_flight_join(flight, sink);
 }
@@ -262,7 +273,7 @@ static void rvtrace_flight_take(struct rvtrace_encoder *enc)
 	if (!sink)
 		return;
 	cpumask_clear_cpu(enc->cpu, &rvtrace_flight_shared);
-	/* A hart that is down has ended before. */
+	/* A hart that is down has left flight mode before. */
 	if (smp_call_function_single(enc->cpu, rvtrace_flight_end_ipi, NULL, 1))
 		rvtrace_flight_part(flight);
 	flight->record->flags = 0;
@@ -293,7 +304,10 @@ static void rvtrace_flight_begin_shared(void *unused)
 	rvtrace_flight_begin(this_cpu_ptr(&rvtrace_cpus));
 }
 
-/* A hart that comes up meanwhile looks at it, too. One that is down has ended before. */
+/*
+ * Ends or begins flight mode of the harts whose sink others reach, too. A hart that comes up
+ * meanwhile reads the flag. One that is down has left flight mode before.
+ */
 static void rvtrace_flight_set_shared_off(bool off)
 {
 	lockdep_assert_held(&rvtrace_flight_mutex);
@@ -328,14 +342,14 @@ void rvtrace_flight_add_event(void)
 	refcount_set(&rvtrace_flight_events, 1);
 }
 
-/* The last event may go away where sleeping locks cannot be taken. */
+/* The last event may go away where sleeping locks cannot be taken, so a worker does the rest. */
 void rvtrace_flight_remove_event(void)
 {
 	if (refcount_dec_and_test(&rvtrace_flight_events))
 		schedule_work(&rvtrace_flight_work);
 }
 
-/* The kernel has panicked, or is about to start another one after that. */
+/* Stops all trace. The kernel has panicked, or is about to start another one after that. */
 static void rvtrace_flight_stop(void)
 {
 	rvtrace_session_panic();
@@ -349,13 +363,13 @@ static int rvtrace_flight_notify(struct notifier_block *block, unsigned long act
 	return NOTIFY_OK;
 }
 
-/* What other notifiers execute does not matter any more. */
+/* The notifier comes first: what other notifiers execute is not worth tracing. */
 static struct notifier_block rvtrace_flight_block = {
 	.notifier_call = rvtrace_flight_notify,
 	.priority = INT_MAX,
 };
 
-/* A kernel that waits for a crash is started before notifiers are called. */
+/* Stops the trace before a crash kernel is started, which comes before notifiers are called. */
 static void rvtrace_flight_hook(bool on)
 {
 #ifdef RVTRACE_COMPAT
@@ -420,7 +434,7 @@ static const struct kernel_param_ops rvtrace_flight_ops = {
 module_param_cb(flight, &rvtrace_flight_ops, &rvtrace_flight_wanted, 0644);
 MODULE_PARM_DESC(flight, "trace the kernel all the time, for a dump of a crashed machine");
 
-/* A hart has an encoder now. */
+/* Gives flight mode to a hart that has an encoder now. */
 void rvtrace_flight_add_encoder(struct rvtrace_encoder *enc)
 {
 	guard(mutex)(&rvtrace_flight_mutex);
@@ -429,7 +443,7 @@ void rvtrace_flight_add_encoder(struct rvtrace_encoder *enc)
 		rvtrace_flight_give(enc);
 }
 
-/* The encoder goes away. Its hart does not use it any more. */
+/* Ends flight mode of a hart whose encoder goes away. The hart does not use it any more. */
 void rvtrace_flight_remove_encoder(struct rvtrace_encoder *enc)
 {
 	guard(mutex)(&rvtrace_flight_mutex);

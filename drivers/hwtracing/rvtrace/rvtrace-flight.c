@@ -38,7 +38,7 @@ DEFINE_STATIC_KEY_FALSE(rvtrace_flight_on);
 DEFINE_PER_CPU(struct rvtrace_flight, rvtrace_flights);
 bool rvtrace_flight_shared_off;
 
-/* Tells whoever reads a dump. */
+/* Writes the state of the sink into the records of its harts, for the reader of a dump. */
 static void rvtrace_flight_record(struct rvtrace_flight_sink *sink)
 {
 	struct rvtrace_flight *flight;
@@ -49,7 +49,7 @@ static void rvtrace_flight_record(struct rvtrace_flight_sink *sink)
 	}
 }
 
-/* All of the trace is gone. */
+/* Notes that all of the trace is gone. */
 static void rvtrace_flight_empty(struct rvtrace_flight_sink *sink)
 {
 	sink->offset = 0;
@@ -57,7 +57,7 @@ static void rvtrace_flight_empty(struct rvtrace_flight_sink *sink)
 	sink->flags |= RVTRACE_FLIGHT_F_LOST;
 }
 
-/* Where the trace is, when the sink does not write */
+/* Notes where the trace is, when the sink does not write. */
 static void rvtrace_flight_note(struct rvtrace_flight_sink *sink)
 {
 	size_t offset;
@@ -68,7 +68,7 @@ static void rvtrace_flight_note(struct rvtrace_flight_sink *sink)
 		sink->offset = offset;
 		if (wrap)
 			sink->flags |= RVTRACE_FLIGHT_F_WRAPPED;
-		/* What was lost is older than what it has. */
+		/* The lost trace is older than what the sink has. */
 		if (wrap && sink->restarted)
 			sink->flags &= ~RVTRACE_FLIGHT_F_LOST;
 		if (wrap)
@@ -76,15 +76,16 @@ static void rvtrace_flight_note(struct rvtrace_flight_sink *sink)
 	} else {
 		rvtrace_flight_empty(sink);
 	}
-	/* A memory of the sink's own has not been read out. */
+	/* The trace in the sink's own memory has not been read out. */
 	if (sink->ram->smem)
 		sink->flags &= ~RVTRACE_FLIGHT_F_RUNNING;
 	rvtrace_flight_record(sink);
 }
 
 /*
- * Before the sink is started. It can begin at whole units of memory access only, and a memory of
- * its own where it was left only; what is before is dropped otherwise.
+ * Notes where the sink will begin, before it is started. A sink can begin at whole units of memory
+ * access only, and in its own memory only where it stopped. When it cannot begin behind the trace
+ * that it has, that trace is dropped.
  */
 static void rvtrace_flight_ready(struct rvtrace_flight_sink *sink)
 {
@@ -117,7 +118,9 @@ static void rvtrace_flight_begin_locked(struct rvtrace_cpu *rc, struct rvtrace_f
 		sink->nr_running++;
 		return;
 	}
-	/* What did not answer is reset later, and then this is called again. */
+	/*
+	 * A component that did not answer is reset later, and then this function is called again.
+	 */
 	flight->failed = !rc->encoder->comp.broken && !rc->path->sink->broken;
 	if (!sink->nr_running && sink->ram->smem)
 		sink->flags &= ~RVTRACE_FLIGHT_F_RUNNING;
@@ -142,7 +145,10 @@ void rvtrace_flight_begin(struct rvtrace_cpu *rc)
 	rvtrace_path_unlock(rc->path);
 }
 
-/* What one of them does not deliver may be any hart's. */
+/*
+ * Returns whether all components of the path work. What one of them does not deliver may be any
+ * hart's trace.
+ */
 static bool rvtrace_flight_path_works(const struct rvtrace_path *path)
 {
 	unsigned int i;
@@ -182,7 +188,7 @@ void rvtrace_flight_end(struct rvtrace_cpu *rc)
 	rc->path = path;
 }
 
-/* The hart of @flight traces into @sink from now on. */
+/* Makes the hart of @flight trace into @sink from now on. */
 void rvtrace_flight_join(struct rvtrace_flight *flight, struct rvtrace_flight_sink *sink)
 {
 	guard(irqsave)();
@@ -193,7 +199,7 @@ void rvtrace_flight_join(struct rvtrace_flight *flight, struct rvtrace_flight_si
 	rvtrace_path_unlock(flight->path);
 }
 
-/* The hart of @flight, which is not in flight mode now, has none any more. */
+/* Takes flight mode from the hart of @flight. The hart is not in flight mode now. */
 void rvtrace_flight_part(struct rvtrace_flight *flight)
 {
 	guard(irqsave)();
@@ -203,14 +209,14 @@ void rvtrace_flight_part(struct rvtrace_flight *flight)
 	rvtrace_path_unlock(flight->path);
 }
 
-/* The registers of @comp can be read here. */
+/* Returns whether this hart can read the registers of @comp. */
 static bool rvtrace_flight_reaches(const struct rvtrace_component *comp)
 {
 	return cpumask_empty(&comp->cpus) ||
 	       cpumask_test_cpu(raw_smp_processor_id(), &comp->cpus);
 }
 
-/* What was in a memory of the sink's own is in ours from now on. */
+/* Copies the sink's own memory into the buffer, which has the trace from now on. */
 static void rvtrace_flight_read_out(struct rvtrace_flight_sink *sink)
 {
 	bool wrapped = sink->flags & RVTRACE_FLIGHT_F_WRAPPED;
@@ -241,7 +247,7 @@ static void rvtrace_flight_panic_sink(struct rvtrace_flight_sink *sink)
 		rvtrace_flight_read_out(sink);
 }
 
-/* All that the hart executed has left its encoder, and reached the sink. */
+/* Returns whether all that the hart executed has left its encoder, and reached the sink. */
 static bool rvtrace_flight_has_end(const struct rvtrace_cpu *rc)
 {
 	return rc->encoder && !rc->encoder->comp.broken && !rvtrace_panic_goes_on(rc) &&
@@ -251,7 +257,7 @@ static bool rvtrace_flight_has_end(const struct rvtrace_cpu *rc)
 /*
  * rvtrace_flight_panic - all trace has stopped: write down where it is
  *
- * Of a sink that only another hart can ask, that is not known.
+ * This is not known for a sink that only another hart can access.
  */
 void rvtrace_flight_panic(struct rvtrace_flight_header *header)
 {

@@ -32,8 +32,8 @@ static int rvtrace_funnel_probe(struct rvtrace_component *comp)
 }
 
 /*
- * Inputs from components that feed others, too, are closed unless the path that is being started
- * comes through them. What is open now stays so until the funnel is disabled.
+ * Closes inputs from components that feed others, too, unless the path that is being started comes
+ * through them. Inputs that are open now stay so until the funnel is disabled.
  */
 static int rvtrace_funnel_enable(struct rvtrace_component *comp, struct rvtrace_cpu *rc)
 {
@@ -51,7 +51,7 @@ static int rvtrace_funnel_enable(struct rvtrace_component *comp, struct rvtrace_
 	return rvtrace_enable(comp, 0);
 }
 
-/* Whether an enabled component passes on what arrives at this input */
+/* Returns whether an enabled component passes on what arrives at this input. */
 bool rvtrace_funnel_open(struct rvtrace_component *comp, unsigned int port)
 {
 	return comp->type != RVTRACE_TYPE_FUNNEL || to_rvtrace_funnel(comp)->open & BIT(port);

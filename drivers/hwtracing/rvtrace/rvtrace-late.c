@@ -51,7 +51,7 @@ static void rvtrace_late_flush_by(struct rvtrace_cpu *rc, struct perf_output_han
 	smp_store_release(&rc->late.event, NULL);
 }
 
-/* Writes the deferred record, if there is one and its AUX buffer still exists */
+/* Writes the deferred record, if there is one and its AUX buffer still exists. */
 void rvtrace_late_flush(struct rvtrace_cpu *rc)
 {
 	if (!READ_ONCE(rc->late.event))
@@ -64,8 +64,8 @@ void rvtrace_late_flush(struct rvtrace_cpu *rc)
 }
 
 /*
- * Whether the running event continues the deferred record; then no other hart can write it any
- * more. A record has trace of one thread, unless the trace is tagged: then all threads that
+ * Returns whether the running event continues the deferred record; then no other hart can write it
+ * any more. A record has trace of one thread, unless the trace is tagged: then all threads that
  * inherited the event may follow each other in it.
  */
 static bool rvtrace_late_continues(struct rvtrace_cpu *rc)
@@ -76,7 +76,7 @@ static bool rvtrace_late_continues(struct rvtrace_cpu *rc)
 
 	if (!deferred || (deferred != rc->event && !config->tagged))
 		return false;
-	/* An event that runs here begins on no other hart: see rvtrace_late_flush_from(). */
+	/* No other hart begins an event that runs here: see rvtrace_late_flush_from(). */
 	if (deferred == rc->event) {
 		ret = config->tagged || rc->late.task == current;
 		if (ret)
@@ -94,7 +94,7 @@ static bool rvtrace_late_continues(struct rvtrace_cpu *rc)
 /*
  * rvtrace_late_begin - begin the record of an event that starts here
  *
- * It goes on with the trace of the deferred one, or that is written first.
+ * The record continues the deferred one. If it cannot, this writes the deferred one first.
  */
 struct rvtrace_aux *rvtrace_late_begin(struct rvtrace_cpu *rc)
 {
@@ -159,9 +159,9 @@ static void rvtrace_late_flush_here(void *unused)
 }
 
 /*
- * Somebody disables an event whose task sleeps, and may want to see its trace: each hart writes its
- * deferred record. This hart does so at once. The others do so soon: the caller holds locks of perf
- * and cannot wait for them.
+ * Makes each hart write its deferred record. Somebody disables an event whose task sleeps, and may
+ * want to see its trace. This hart writes its record at once. The others do so soon: the caller
+ * holds locks of perf and cannot wait for them.
  */
 void rvtrace_late_flush_all(void)
 {
@@ -179,7 +179,8 @@ void rvtrace_late_flush_all(void)
 }
 
 /*
- * A task begins to exit: makes the harts that deferred its records write them, and waits for that.
+ * Makes the harts that deferred records of @task write them, and waits for that. The task begins to
+ * exit.
  */
 void rvtrace_late_flush_task(const struct task_struct *task)
 {
@@ -194,9 +195,9 @@ void rvtrace_late_flush_task(const struct task_struct *task)
 }
 
 /*
- * An event that does not run is being freed: makes the hart that deferred its record write it, and
- * waits for that. The AUX buffer of an inherited event still exists when its task has ended,
- * perhaps on another hart.
+ * Makes the hart that deferred the record of @event write it, and waits for that. The event does
+ * not run and is being freed. The AUX buffer of an inherited event still exists when its task has
+ * ended, perhaps on another hart.
  */
 void rvtrace_late_flush_event(const struct perf_event *event)
 {

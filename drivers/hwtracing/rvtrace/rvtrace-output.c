@@ -63,7 +63,7 @@ void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size)
 		return;
 	}
 	fits = min(size, rc->handle.size - rc->written);
-	/* Whole units: what comes next must lie as it did in the sink. */
+	/* Copies whole units: what comes next must lie as it did in the sink. */
 	if (fits < size)
 		fits = round_down(fits, rc->path->ram->access ?: RVTRACE_RAM_MIN_ACCESS);
 	rvtrace_output_bytes(aux, rc->handle.head + rc->written, data, fits);
@@ -72,15 +72,18 @@ void rvtrace_output_copy(struct rvtrace_cpu *rc, const void *data, size_t size)
 		perf_aux_output_flag(&rc->handle, PERF_AUX_FLAG_TRUNCATED);
 }
 
-/* Offset in the AUX buffer of the next byte. In overwrite mode the head moves with the trace. */
+/*
+ * Returns the offset of the next byte in the AUX buffer. In overwrite mode the head moves with the
+ * trace.
+ */
 static size_t rvtrace_output_offset(const struct rvtrace_cpu *rc, const struct rvtrace_aux *aux)
 {
 	return (rc->handle.head + (aux->overwrite ? 0 : rc->written)) % aux->size;
 }
 
 /*
- * The idle byte that a sink fills its last word with: decoders skip it between any two messages. In
- * N-Trace it is all ones, in E-Trace's encapsulation a header without payload.
+ * Returns the idle byte that a sink fills its last word with. Decoders skip it between any two
+ * messages. In N-Trace it is all ones, in E-Trace's encapsulation a header without payload.
  */
 static u8 rvtrace_output_idle_byte(const struct rvtrace_cpu *rc)
 {
@@ -167,7 +170,10 @@ bool rvtrace_output_unguard(struct rvtrace_cpu *rc)
 	return false;
 }
 
-/* End of the trace in the AUX buffer in overwrite mode; a sink may be running behind it */
+/*
+ * Returns the end of the trace in the AUX buffer in overwrite mode. A sink may be running behind
+ * it.
+ */
 unsigned long rvtrace_output_head(const struct rvtrace_cpu *rc)
 {
 	return rc->aux->guarded ? rc->aux->guard_head : rc->handle.head;
@@ -232,7 +238,7 @@ void rvtrace_output_flag(struct rvtrace_cpu *rc, u64 flag)
 		perf_aux_output_flag(&rc->handle, flag);
 }
 
-/* How @sink writes into the AUX buffer, or NULL when it does not */
+/* Returns how @sink writes into the AUX buffer, or NULL when it does not. */
 static const struct rvtrace_aux_sink *rvtrace_output_direct(const struct rvtrace_aux *aux,
 							    const struct rvtrace_ramsink *sink)
 {

@@ -31,7 +31,7 @@ static void rvtrace_path_unlock_first(const struct rvtrace_path *path, unsigned 
 	}
 }
 
-/* Returns whether it got the locks */
+/* Takes the locks if all are free. Returns whether it did. */
 bool rvtrace_path_trylock(const struct rvtrace_path *path)
 {
 	unsigned int i;
@@ -126,7 +126,10 @@ static void rvtrace_paths_walk(struct rvtrace_encoder *enc, struct rvtrace_path 
 	}
 }
 
-/* RAM sinks come first: what is recorded must end where it can be read, unless asked otherwise. */
+/*
+ * Puts RAM sinks first: unless an event asks for another sink, the trace must end where it can be
+ * read.
+ */
 static void rvtrace_paths_sort(struct rvtrace_encoder *enc)
 {
 	unsigned int i, first = 0;

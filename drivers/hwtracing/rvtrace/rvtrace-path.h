@@ -56,13 +56,13 @@ struct rvtrace_funnel {
 
 #define to_rvtrace_funnel(c)	container_of(c, struct rvtrace_funnel, comp)
 
-/* The path ends in a RAM sink that only one encoder can reach. */
+/* Returns whether the path ends in a RAM sink that only one encoder can reach. */
 static inline bool rvtrace_path_is_exclusive(const struct rvtrace_path *path)
 {
 	return !path->nr_locks;
 }
 
-/* The caller may start, stop and drain what is on @path. */
+/* Asserts that the caller may start, stop and drain what is on @path. */
 static inline void rvtrace_path_assert_held(const struct rvtrace_path *path)
 {
 	unsigned int i;

@@ -61,7 +61,7 @@ static int rvtrace_pibsink_enable(struct rvtrace_component *comp, struct rvtrace
 	return rvtrace_enable(comp, control);
 }
 
-/* Settings are for the time when no trace is sent. */
+/* Changes settings, which is possible only while no trace is sent. */
 static int rvtrace_pibsink_set(struct device *dev, u32 mask, u32 value)
 {
 	struct rvtrace_component *comp = to_rvtrace_component(dev);
@@ -153,7 +153,7 @@ static ssize_t calibrate_show(struct device *dev, struct device_attribute *attr,
 	return sysfs_emit(buf, "%d\n", !!(control & RVTRACE_PIB_CONTROL_CALIBRATE));
 }
 
-/* While it is on, the component is kept active. */
+/* Switches the calibration pattern on or off. While it is on, the component stays active. */
 static int rvtrace_pibsink_calibrate(struct rvtrace_component *comp, bool on)
 {
 	struct rvtrace_pibsink *pib = to_rvtrace_pibsink(comp);

@@ -107,8 +107,8 @@ static struct rvtrace_component *rvtrace_find(const struct fwnode_handle *fwnode
 }
 
 /*
- * The component at the other end, which is what is above endpoint, port and in-ports; and at which
- * input the connection arrives there
+ * Returns the component at the other end: the node above endpoint, port and in-ports. Sets *@port
+ * to the input at which the connection arrives there.
  */
 static struct fwnode_handle *rvtrace_remote(const struct fwnode_handle *endpoint, u32 *port)
 {
@@ -160,7 +160,10 @@ out:
 	return ret;
 }
 
-/* What is under out-ports is an output; whether the other end links back does not matter. */
+/*
+ * Adds an output for each endpoint under out-ports. Whether the other end links back does not
+ * matter.
+ */
 static int rvtrace_find_outputs(struct rvtrace_component *comp)
 {
 	struct device *dev = comp->dev.parent;
@@ -187,7 +190,10 @@ static int rvtrace_find_outputs(struct rvtrace_component *comp)
 	return ret;
 }
 
-/* The harts of "cpus": the one that an encoder traces; as a rule, other components name none. */
+/*
+ * Finds the harts of "cpus": for an encoder, the one that it traces. As a rule, other components
+ * name none.
+ */
 static int rvtrace_find_cpus(struct device *dev, struct cpumask *cpus)
 {
 	struct device_node *node;
@@ -205,8 +211,8 @@ static int rvtrace_find_cpus(struct device *dev, struct cpumask *cpus)
 }
 
 /*
- * As rvtrace_call(), and @fn may sleep. Returns what it returns, or -EPROBE_DEFER when all harts
- * that may access the registers are down.
+ * Calls @fn like rvtrace_call(), but @fn may sleep. Returns what @fn returns, or -EPROBE_DEFER when
+ * all harts that may access the registers are down.
  */
 static int rvtrace_call_sleeping(struct rvtrace_component *comp, int (*fn)(void *), void *data)
 {
@@ -242,7 +248,7 @@ static void rvtrace_leave_other_registers(void *unused)
 	static_branch_dec(&rvtrace_other_registers);
 }
 
-/* Readies the access to the registers, which lasts as long as the driver is bound. */
+/* Makes register accesses go by @platform, as long as the driver is bound. */
 static int rvtrace_enter_other_registers(struct device *dev,
 					 const struct rvtrace_platform_ops *platform)
 {
@@ -253,8 +259,8 @@ static int rvtrace_enter_other_registers(struct device *dev,
 }
 
 /*
- * The type says how large the component's structure is, and the type is known after activation
- * only: the first component that is activated is a temporary one.
+ * Reads the Impl register. It has the type, which says how large the component's structure is, and
+ * can be read only after activation. So the first component that is activated is a temporary one.
  */
 static int rvtrace_read_impl(struct platform_device *pdev,
 			     const struct rvtrace_platform_ops *platform, void __iomem *base,
@@ -405,7 +411,7 @@ static int rvtrace_probe_hardware(void *data)
 	int ret;
 
 	ret = rvtrace_activate(comp);
-	/* Where the type is known beforehand, nobody has read it yet. */
+	/* Where the compatible says the type, nobody has read the register yet. */
 	if (!ret && comp->platform->type) {
 		comp->impl = rvtrace_read(comp, RVTRACE_IMPL);
 		ret = rvtrace_check_version(comp->dev.parent, comp->platform->major, comp->impl);

@@ -210,7 +210,7 @@ static ssize_t features_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(features);
 
-/* exclude_user, exclude_kernel and exclude_hv can be told apart by the hardware. */
+/* Shows whether the hardware can distinguish exclude_user, exclude_kernel and exclude_hv. */
 static ssize_t privilege_filter_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	const u8 modes = RVTRACE_PRIVILEGE_U | RVTRACE_PRIVILEGE_S;
@@ -229,7 +229,10 @@ static ssize_t scontext_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(scontext);
 
-/* Of a thread id; it may have more. 0: not every hart has hcontext. */
+/*
+ * Shows how many bits of a thread id hcontext has room for; the id may have more. 0: not every hart
+ * has hcontext.
+ */
 static ssize_t hcontext_bits_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	return sysfs_emit(buf, "%u\n", rvtrace_context_bits(RVTRACE_CONTEXT_HCONTEXT));
@@ -246,7 +249,7 @@ static ssize_t thread_filter_show(struct device *dev, struct device_attribute *a
 }
 static DEVICE_ATTR_RO(thread_filter);
 
-/* Values of tval_match; and those of them that go with tval_latch */
+/* Show the values of tval_match, and those of them that can be used with tval_latch. */
 static ssize_t tval_matches_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
 	struct rvtrace_common common;

@@ -74,7 +74,7 @@ static void rvtrace_event_begin(struct rvtrace_cpu *rc, struct perf_event *event
 	 */
 	if (rc->aux && !rc->aux->overwrite && !event->parent)
 		perf_event_itrace_started(event);
-	/* Name the hart whose trace comes next in the AUX buffer, when it is another one. */
+	/* Writes which hart's trace comes next in the AUX buffer, when it is another hart's. */
 	if (config->cpu != enc->cpu)
 		perf_report_aux_output_id(event, FIELD_PREP(RVTRACE_HW_ID_CPU, enc->cpu));
 	config->cpu = enc->cpu;
@@ -147,7 +147,7 @@ static void rvtrace_event_read(struct perf_event *event)
 {
 }
 
-/* In a context switch: the context of the event belongs to the next task already. */
+/* Returns whether perf has given the context of the event to the next task, in a context switch. */
 static bool rvtrace_event_swapped(const struct perf_event *event)
 {
 	const struct task_struct *task = READ_ONCE(event->ctx->task);
@@ -160,8 +160,9 @@ static void rvtrace_pmu_disable(struct pmu *pmu)
 }
 
 /*
- * perf takes events from a hart, or puts them on it, between disabling and enabling the PMU. When
- * it has done neither, the event was not running: that is the only sign of one being disabled.
+ * perf disables the PMU, takes events from the hart or puts them on it, and enables the PMU. When
+ * it has done neither, somebody has disabled an event that was not running: there is no other sign
+ * of that.
  */
 static void rvtrace_pmu_enable(struct pmu *pmu)
 {
@@ -175,7 +176,7 @@ static void rvtrace_pmu_enable(struct pmu *pmu)
 		rvtrace_late_flush_all();
 }
 
-/* perf's own, which it has for a PMU that can be enabled, do so once more. */
+/* Replaces perf's own callbacks, which disable and enable the PMU once more. */
 static void rvtrace_pmu_start_txn(struct pmu *pmu, unsigned int flags)
 {
 }
@@ -191,12 +192,15 @@ static void rvtrace_pmu_cancel_txn(struct pmu *pmu)
 
 /* ------------------------------------------------------------------ opening and closing */
 
-/* A period shorter than this is spent in the timer's handler. */
+/*
+ * The window of a duty cycle and the pause behind it each last at least this long: a shorter one
+ * would be spent in the timer's handler.
+ */
 #define RVTRACE_MIN_WINDOW_US	10
 
 /*
- * config1 has a duty cycle, or what one of two filters compares with: there is no room for both in
- * the same event.
+ * Returns whether config1 is valid. It has a duty cycle, or what one of two filters compares with:
+ * there is no room for both in the same event.
  */
 static bool rvtrace_config1_is_valid(const struct perf_event_attr *attr)
 {
@@ -213,7 +217,7 @@ static bool rvtrace_config1_is_valid(const struct perf_event_attr *attr)
 				  period >= window + RVTRACE_MIN_WINDOW_US);
 }
 
-/* What no encoder could do, and what the caller may not ask for */
+/* Refuses what no encoder can do, and what the caller may not ask for. */
 static int rvtrace_event_check(struct perf_event *event)
 {
 	const struct perf_event_attr *attr = &event->attr;
@@ -242,7 +246,10 @@ static int rvtrace_event_check(struct perf_event *event)
 	return 0;
 }
 
-/* What leaves the chip is no longer under the kernel's control. */
+/*
+ * Refuses a sink that does not exist, or by which trace leaves the chip: the kernel does not
+ * control who sees it then.
+ */
 static int rvtrace_event_check_sink(struct rvtrace_encoder *enc, u32 sink)
 {
 	const struct rvtrace_path *path = rvtrace_encoder_path(enc, sink);
@@ -252,7 +259,10 @@ static int rvtrace_event_check_sink(struct rvtrace_encoder *enc, u32 sink)
 	return path->ram || perfmon_capable() ? 0 : -EACCES;
 }
 
-/* E-Trace has room for one context and does not say which it is: by convention scontext. */
+/*
+ * Refuses hcontext in E-Trace: it has room for one context and does not say which. By convention
+ * that is scontext.
+ */
 static int rvtrace_event_check_context(const struct rvtrace_encoder *enc,
 				       const struct perf_event_attr *attr,
 				       const struct rvtrace_program *program)
@@ -264,7 +274,7 @@ static int rvtrace_event_check_context(const struct rvtrace_encoder *enc,
 	return 0;
 }
 
-/* Every encoder that the event may come to must take its options. */
+/* Checks that every encoder that may trace the event takes its options. */
 static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
 {
 	struct rvtrace_program program;
@@ -291,7 +301,7 @@ static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
 	return found ? 0 : -ENODEV;
 }
 
-/* Whether the trace carries the id of any thread, and timestamps */
+/* Returns whether the trace has timestamps, and the id of each thread. */
 static bool rvtrace_event_is_tagged(const struct perf_event_attr *attr)
 {
 	const u64 wanted = RVTRACE_CONFIG_CONTEXT | RVTRACE_CONFIG_TIMESTAMP;
@@ -353,7 +363,7 @@ static int rvtrace_event_init(struct perf_event *event)
 
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
-	/* A child has what its parent was granted, whoever forks. */
+	/* A child gets what its parent was granted, whoever forks. */
 	if (!event->parent) {
 		ret = rvtrace_event_check(event);
 		if (ret)
@@ -413,7 +423,10 @@ static struct pmu rvtrace_pmu = {
 
 #define RVTRACE_LINK_NAME	sizeof("cpu4294967295")
 
-/* A link in the PMU's directory to the encoder's: perf looks for files of a PMU there. */
+/*
+ * Prints the name of the link from the PMU's directory to the encoder's: perf looks for files of a
+ * PMU there.
+ */
 static void rvtrace_pmu_link_name(const struct rvtrace_encoder *enc, char *name)
 {
 	snprintf(name, RVTRACE_LINK_NAME, "cpu%d", enc->cpu);
@@ -427,7 +440,7 @@ static int rvtrace_pmu_link(struct rvtrace_encoder *enc)
 	return sysfs_create_link(&rvtrace_pmu.dev->kobj, &enc->comp.dev.kobj, name);
 }
 
-/* The PMU's directory goes with its links. */
+/* Removes the link, unless it went with the PMU's directory. */
 static void rvtrace_pmu_unlink(struct rvtrace_encoder *enc)
 {
 	char name[RVTRACE_LINK_NAME];
@@ -438,7 +451,7 @@ static void rvtrace_pmu_unlink(struct rvtrace_encoder *enc)
 		sysfs_remove_link(&rvtrace_pmu.dev->kobj, name);
 }
 
-/* The first encoder makes the PMU appear: without any there is nothing to open. */
+/* Adds an encoder. The first one registers the PMU: without encoders there is nothing to open. */
 int rvtrace_pmu_add_encoder(struct rvtrace_encoder *enc)
 {
 	int ret = 0;
@@ -461,18 +474,18 @@ static void rvtrace_pmu_detach(void *unused)
 	rvtrace_run_detach();
 }
 
-/* An event that the encoder traces is stopped, with its trace. It stays open. */
+/* Stops the event that the encoder traces, and keeps its trace. The event stays open. */
 void rvtrace_pmu_remove_encoder(struct rvtrace_encoder *enc)
 {
 	struct rvtrace_cpu *rc = &per_cpu(rvtrace_cpus, enc->cpu);
 
 	rvtrace_pmu_unlink(enc);
 	cpus_read_lock();
-	/* A hart that is down has stopped it before. */
+	/* A hart stopped it when it went down. */
 	if (rc->encoder == enc && smp_call_function_single(enc->cpu, rvtrace_pmu_detach, NULL, 1))
 		WRITE_ONCE(rc->encoder, NULL);
 	cpus_read_unlock();
-	/* Others may still look at it. */
+	/* Others may still use the encoder. */
 	synchronize_rcu();
 }
 

@@ -74,7 +74,10 @@ static void rvtrace_deactivate_ipi(void *component)
 		rvtrace_deactivate(comp);
 }
 
-/* One that gets no power stays inactive: an event that needs it cannot start. */
+/*
+ * Switches a component on. One that gets no power stays inactive: an event that needs it cannot
+ * start.
+ */
 static void rvtrace_power_on(struct rvtrace_component *comp)
 {
 	int ret;
@@ -97,15 +100,17 @@ static void rvtrace_power_off(struct rvtrace_component *comp)
 	pm_runtime_put_sync(comp->dev.parent);
 }
 
-/* Whether the registers are there: events want them, and the system does not sleep. */
+/*
+ * Returns whether the registers can be accessed: events want them, and the system does not sleep.
+ */
 static bool rvtrace_is_on(const struct rvtrace_component *comp)
 {
 	return rvtrace_powered && comp->powered && !READ_ONCE(comp->asleep);
 }
 
 /*
- * Sinks first, encoders last, as the specification orders it. An encoder may lose its registers
- * with its hart, so it is touched by its own hart only.
+ * Activates sinks first and encoders last, as the specification orders it. An encoder may lose its
+ * registers with its hart, so only its own hart accesses it.
  */
 static void rvtrace_power_up(void)
 {
@@ -174,20 +179,20 @@ void rvtrace_get(void)
 	cpus_read_unlock();
 }
 
-/* The last event may go away where sleeping locks cannot be taken: a worker does the rest */
+/* The last event may go away where sleeping locks cannot be taken, so a worker does the rest. */
 void rvtrace_put(void)
 {
 	if (refcount_dec_and_test(&rvtrace_users))
 		schedule_work(&rvtrace_idle_work);
 }
 
-/* Trace ends here, or goes on in a trace system of another kind. */
+/* Returns whether trace ends here, or goes on in a trace system of another kind. */
 static bool rvtrace_is_sink(const struct rvtrace_component *comp)
 {
 	return comp->type != RVTRACE_TYPE_ENCODER && !comp->nr_outputs;
 }
 
-/* Funnels must know which of their inputs come from components that feed others, too. */
+/* Tells funnels which of their inputs come from components that feed others, too. */
 static void rvtrace_note_fork(struct rvtrace_component *comp)
 {
 	struct rvtrace_output *out;
@@ -220,9 +225,9 @@ static bool rvtrace_sink_id_is_taken(u32 sink_id)
 }
 
 /*
- * Numbers are by type; an encoder has its hart's number, which is what people look for. A component
- * that is bound again gets the numbers that are free, so the one that it had when no other is
- * missing.
+ * Numbers the component. Each type has its own numbers; an encoder has the number of its hart,
+ * which is what people look for. A component that is bound again gets the numbers that are free.
+ * When no other is missing, these are the ones that it had.
  */
 static int rvtrace_number(struct rvtrace_component *comp)
 {
@@ -259,8 +264,8 @@ static void rvtrace_reset_ipi(void *component)
 }
 
 /*
- * A component did not answer some time ago. Events that run are stopped meanwhile; none that needs
- * the component can start, because it is broken.
+ * Resets a component that did not answer some time ago. Events that run are stopped meanwhile. No
+ * event that needs the component can start before, because it is broken.
  */
 static void rvtrace_recover(struct work_struct *work)
 {
@@ -291,8 +296,8 @@ static int rvtrace_attach(struct device *dev, void *unused)
 }
 
 /*
- * Components that could not be probed, or were unbound, may be used now. bus_rescan_devices() ends
- * at the first that has to wait for another.
+ * Looks for components that could not be probed, or were unbound, and can be used now.
+ * bus_rescan_devices() would end at the first that has to wait for another.
  */
 static void rvtrace_rescan(struct work_struct *work)
 {
@@ -325,8 +330,9 @@ int rvtrace_register(struct rvtrace_component *comp)
 	if (rvtrace_powered)
 		rvtrace_power_up();
 	/*
-	 * What is upstream is to be bound again, too. The driver core does so by its own links, but
-	 * not where the devicetree has links back: these have made links without that flag before.
+	 * Components upstream are to be bound again, too. The driver core does so by its own links,
+	 * but not where the devicetree has links back: these have made links without that flag
+	 * before.
 	 */
 	if (rvtrace_unbound && comp->type != RVTRACE_TYPE_ENCODER)
 		schedule_work(&rvtrace_rescan_work);
@@ -341,7 +347,7 @@ void rvtrace_unregister(struct rvtrace_component *comp)
 	mutex_lock(&rvtrace_mutex);
 	list_del_init(&comp->list);
 	rvtrace_unbound = true;
-	/* Active still when a PIB sink was left sending its calibration pattern. */
+	/* A PIB sink is still active when it was left sending its calibration pattern. */
 	rvtrace_call(comp, rvtrace_deactivate_ipi, comp);
 	rvtrace_power_off(comp);
 	mutex_unlock(&rvtrace_mutex);
@@ -368,7 +374,10 @@ static int rvtrace_cpu_up(unsigned int cpu)
 
 	mutex_lock(&rvtrace_mutex);
 	enc = rvtrace_encoder_of(cpu);
-	/* When the system wakes up, harts come before what they need: rvtrace_resume() does it. */
+	/*
+	 * When the system wakes up, harts come before what they need; rvtrace_resume() does this
+	 * then.
+	 */
 	if (enc && rvtrace_is_on(&enc->comp)) {
 		/* Flight mode begins. */
 		guard(irqsave)();
@@ -387,7 +396,7 @@ static int rvtrace_cpu_down(unsigned int cpu)
 	mutex_lock(&rvtrace_mutex);
 	enc = rvtrace_encoder_of(cpu);
 	if (enc) {
-		/* From here on no event starts; one that runs is stopped, with its trace. */
+		/* From here on no event starts. One that runs is stopped, and its trace is kept. */
 		WRITE_ONCE(enc->online, false);
 		rvtrace_run_halt();
 		rvtrace_cpu_deactivate(enc);
@@ -402,10 +411,10 @@ static void rvtrace_suspend_ipi(void *enc)
 	rvtrace_cpu_deactivate(enc);
 }
 
-/* The registers may be lost from here until rvtrace_awake(). */
+/* Prepares a component for the loss of its registers, which lasts until rvtrace_awake(). */
 static void rvtrace_sleep(struct rvtrace_component *comp)
 {
-	/* First, for the hart may leave an idle state meanwhile. */
+	/* This comes first, for the hart may leave an idle state meanwhile. */
 	WRITE_ONCE(comp->asleep, true);
 	if (comp->type != RVTRACE_TYPE_ENCODER)
 		rvtrace_call(comp, rvtrace_deactivate_ipi, comp);
@@ -413,7 +422,7 @@ static void rvtrace_sleep(struct rvtrace_component *comp)
 		rvtrace_call(comp, rvtrace_suspend_ipi, to_rvtrace_encoder(comp));
 }
 
-/* A component that does not come back is not used any more. */
+/* Activates a component again. One that does not come back is not used any more. */
 static void rvtrace_awake(struct rvtrace_component *comp)
 {
 	WRITE_ONCE(comp->asleep, false);
@@ -435,7 +444,7 @@ void rvtrace_suspend(const struct device *dev)
 	struct rvtrace_component *comp;
 
 	mutex_lock(&rvtrace_mutex);
-	/* A sink in the block of another component is in the list before that. */
+	/* A sink in the block of another component is in the list before that component. */
 	list_for_each_entry_reverse(comp, &rvtrace_components, list)
 		if (comp->dev.parent == dev)
 			rvtrace_sleep(comp);
@@ -519,7 +528,7 @@ void rvtrace_power_exit(void)
 	flush_work(&rvtrace_rescan_work);
 }
 
-/* No event is left: waits until the worker has put components into reset */
+/* Waits until the worker has put components into reset. No event is left. */
 void rvtrace_power_flush(void)
 {
 	flush_work(&rvtrace_idle_work);

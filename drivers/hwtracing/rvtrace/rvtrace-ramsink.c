@@ -93,7 +93,9 @@ static bool rvtrace_ramsink_try_mode(struct rvtrace_ramsink *sink, bool smem)
 	return !(control & RVTRACE_RAM_CONTROL_MODE_SMEM);
 }
 
-/* A memory of its own begins at 0, and may be as large as Limit can be made. */
+/*
+ * Finds out how large the sink's own memory is. It begins at 0, and Limit can be set up to its end.
+ */
 static int rvtrace_ramsink_probe_sram(struct rvtrace_ramsink *sink)
 {
 	struct rvtrace_component *comp = &sink->comp;
@@ -119,15 +121,15 @@ static int rvtrace_ramsink_probe(struct rvtrace_component *comp)
 	if (comp->impl & RVTRACE_RAM_IMPL_HAS_SMEM && rvtrace_ramsink_try_mode(sink, true)) {
 		sink->carved = device_property_present(dev, "memory-region");
 		sink->no_direct = sink->carved;
-		/* Enable is not set before Start has got its real value: no DMA can happen. */
+		/* No DMA can happen: Enable is not set before Start has its real value. */
 		sink->high_bits = rvtrace_try(comp, RVTRACE_RAM_START_HIGH, ~0);
 		rvtrace_write(comp, RVTRACE_RAM_START_HIGH, 0);
 		/* A Start that is fixed does not tell whether Limit and WP have upper halves. */
 		if (sink->carved)
 			sink->high_bits |= rvtrace_try(comp, RVTRACE_RAM_LIMIT_HIGH, ~0);
-		/* 0: to be found out from what becomes of Limit. */
+		/* 0: what becomes of Limit will show it. */
 		device_property_read_u32(dev, "rvtrace,memory-access-bytes", &sink->access);
-		/* Blocks of contiguous memory are aligned to their size. */
+		/* Buffers are contiguous memory, which is aligned to its size. */
 		if (comp->platform->sink_boundary)
 			dma_set_seg_boundary(dev, comp->platform->sink_boundary - 1);
 		return dma_set_mask_and_coherent(dev, DMA_BIT_MASK(32 + fls(sink->high_bits)));
@@ -138,7 +140,7 @@ static int rvtrace_ramsink_probe(struct rvtrace_component *comp)
 	return -ENODEV;
 }
 
-/* Of @wanted bytes or less. Returns NULL when memory is short. */
+/* Allocates a buffer of @wanted bytes or less. Returns NULL when memory is short. */
 struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsink *sink, size_t wanted)
 {
 	struct rvtrace_ramsink_buffer *buffer = kzalloc(sizeof(*buffer), GFP_KERNEL);
@@ -157,14 +159,16 @@ struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsink *sin
 
 void rvtrace_ramsink_free(struct rvtrace_ramsink *sink, struct rvtrace_ramsink_buffer *buffer)
 {
-	/* A sink that did not answer may still write: the memory is lost. */
+	/* The memory is not freed if the sink did not answer, because it may still write. */
 	if (buffer && !sink->comp.broken)
 		dma_free_coherent(sink->comp.dev.parent, buffer->size, buffer->vaddr,
 				  buffer->start);
 	kfree(buffer);
 }
 
-/* The sink is not in use, or disabled. @buffer gets what the sink had. */
+/*
+ * Gives @buffer to the sink, and the sink's buffer to @buffer. The sink is not in use, or disabled.
+ */
 static void rvtrace_ramsink_exchange(struct rvtrace_ramsink *sink,
 				     struct rvtrace_ramsink_buffer *buffer)
 {
@@ -187,7 +191,10 @@ static int rvtrace_ramsink_first_buffer(struct rvtrace_ramsink *sink, size_t wan
 	return 0;
 }
 
-/* If memory is short the sink keeps the buffer that it has. */
+/*
+ * Allocates a larger buffer for the next start. If memory is short, the sink keeps the buffer that
+ * it has.
+ */
 static void rvtrace_ramsink_larger_buffer(struct rvtrace_ramsink *sink, size_t wanted)
 {
 	struct rvtrace_ramsink_buffer *buffer;
@@ -204,12 +211,12 @@ static void rvtrace_ramsink_larger_buffer(struct rvtrace_ramsink *sink, size_t w
 	smp_store_release(&sink->larger, buffer);
 }
 
-/* A start takes a larger buffer into use that somebody has asked for. */
+/* Takes a larger buffer into use at a start, when somebody has asked for one. */
 static void rvtrace_ramsink_grow(struct rvtrace_ramsink *sink)
 {
 	struct rvtrace_ramsink_buffer *buffer;
 
-	/* The one before has not been freed yet. */
+	/* The buffer before this one has not been freed yet. */
 	if (READ_ONCE(sink->retired))
 		return;
 	buffer = xchg(&sink->larger, NULL);
@@ -224,9 +231,9 @@ static void rvtrace_ramsink_grow(struct rvtrace_ramsink *sink)
 /*
  * rvtrace_ramsink_get_buffer - have a buffer, of @wanted bytes or less
  *
- * One that others use already is replaced by a larger one if need be, at the next start: nobody has
- * to do with what an earlier user wanted. Released by rvtrace_ramsink_put_buffer(). Returns 0 or
- * -ENOMEM.
+ * When others use a buffer already, and it is smaller, the next start replaces it by a larger one:
+ * its size must not depend on what an earlier user wanted. rvtrace_ramsink_put_buffer() releases
+ * it. Returns 0 or -ENOMEM.
  */
 int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted)
 {
@@ -234,7 +241,10 @@ int rvtrace_ramsink_get_buffer(struct rvtrace_ramsink *sink, size_t wanted)
 	int ret = 0;
 
 	lockdep_assert_held(&sink->mutex);
-	/* All that there is, at once: so the buffer begins where Start may be fixed, and stays. */
+	/*
+	 * Take all memory at once: then the buffer begins where Start may be fixed, and stays
+	 * there.
+	 */
 	if (sink->carved)
 		wanted = limit;
 	wanted = rounddown_pow_of_two(clamp_t(size_t, wanted, RVTRACE_MIN_BUFFER, limit));
@@ -265,7 +275,7 @@ void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
 		rvtrace_ramsink_free_buffers(sink);
 }
 
-/* The sink's driver is being unbound. */
+/* Frees the buffers, because the sink's driver is being unbound. */
 void rvtrace_ramsink_remove_buffers(struct rvtrace_ramsink *sink)
 {
 	lockdep_assert_held(&sink->mutex);
@@ -275,9 +285,9 @@ void rvtrace_ramsink_remove_buffers(struct rvtrace_ramsink *sink)
 }
 
 /*
- * Limit is the address of the last unit that is written, so what becomes of a Limit that would be
- * right for units of @access bytes shows their real size. Returns that size, or 0 when there is
- * none with which the range is from @start to @end.
+ * Returns the size of the units in which the sink writes, or 0 when there is no size with which the
+ * range is from @start to @end. Limit is the address of the last unit that is written. So what
+ * becomes of a Limit that would be right for units of @access bytes shows their real size.
  */
 VISIBLE_IF_KUNIT u32 rvtrace_ramsink_unit(u64 start, u64 end, u64 limit, u32 access)
 {
@@ -347,9 +357,9 @@ static int rvtrace_ramsink_set_up(struct rvtrace_ramsink *sink, struct rvtrace_c
 }
 
 /*
- * Whether the sink can resume where it was stopped: the next trace belongs there, in the same AUX
- * buffer, and there is room up to its Limit. Then its registers are right already. This is the case
- * at most context switches.
+ * Returns whether the sink can resume where it was stopped: the next trace belongs there, in the
+ * same AUX buffer, and there is room up to its Limit. Then its registers are right already. This is
+ * the case at most context switches.
  */
 static bool rvtrace_ramsink_can_resume(const struct rvtrace_ramsink *sink,
 				       const struct rvtrace_cpu *rc)
@@ -368,7 +378,7 @@ static int rvtrace_ramsink_run(struct rvtrace_ramsink *sink, u32 stop)
 	return rvtrace_enable(&sink->comp, rvtrace_ramsink_mode(sink) | stop);
 }
 
-/* The next process must not see the trace in the sink's own buffer. */
+/* Clears the sink's own buffer: the next process must not see the trace in it. */
 static void rvtrace_ramsink_clear(struct rvtrace_ramsink *sink, const struct rvtrace_opener *owner)
 {
 	if (sink->smem)
@@ -378,8 +388,9 @@ static void rvtrace_ramsink_clear(struct rvtrace_ramsink *sink, const struct rvt
 }
 
 /*
- * Whether the sink stops when it is full. Not where new trace overwrites old. Nor where encoders
- * stall: the timer that drains the sink would wait for the hart, which waits for the sink.
+ * Returns whether the sink stops when it is full. It does not where new trace overwrites old, nor
+ * where encoders stall: the timer that drains the sink would wait for the hart, which waits for the
+ * sink.
  */
 static bool rvtrace_ramsink_stops(const struct rvtrace_ramsink *sink, const struct rvtrace_cpu *rc)
 {
@@ -411,7 +422,7 @@ static int rvtrace_ramsink_enable(struct rvtrace_component *comp, struct rvtrace
 					 RVTRACE_RAM_CONTROL_STOP_ON_WRAP : 0);
 }
 
-/* It was full and has disabled itself. */
+/* Returns whether the sink was full and has disabled itself. */
 bool rvtrace_ramsink_stopped_itself(struct rvtrace_ramsink *sink)
 {
 	const u32 running = RVTRACE_RAM_CONTROL_STOP_ON_WRAP | RVTRACE_CONTROL_ENABLE;
@@ -421,7 +432,7 @@ bool rvtrace_ramsink_stopped_itself(struct rvtrace_ramsink *sink)
 }
 
 /*
- * After it stopped itself and was drained: takes trace again, so that what is upstream can come out
+ * Starts a sink again that stopped itself and was drained, so that what is upstream can come out.
  */
 int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc)
 {
@@ -430,13 +441,15 @@ int rvtrace_ramsink_restart(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc
 	return ret ?: rvtrace_ramsink_run(sink, RVTRACE_RAM_CONTROL_STOP_ON_WRAP);
 }
 
-/* Offset of WP in the buffer. Buffers are smaller than 4 GiB: the low halves suffice. */
+/*
+ * Returns the offset of WP in the buffer. Buffers are smaller than 4 GiB: the low halves suffice.
+ */
 static u32 rvtrace_ramsink_offset(const struct rvtrace_ramsink *sink, u32 wp)
 {
 	return (wp & RVTRACE_RAM_WP_ADDR) - lower_32_bits(sink->base);
 }
 
-/* How many bytes a running sink has written, more or less */
+/* Returns how many bytes a running sink has written, more or less. */
 size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink)
 {
 	u32 wp = rvtrace_read(&sink->comp, RVTRACE_RAM_WP_LOW);
@@ -446,7 +459,7 @@ size_t rvtrace_ramsink_fill(struct rvtrace_ramsink *sink)
 	return min_t(size_t, rvtrace_ramsink_offset(sink, wp) - sink->from, sink->size);
 }
 
-/* Reading trRamData moves RP on. */
+/* Reads words at RP: reading trRamData moves RP on. */
 static void rvtrace_ramsink_read_words(struct rvtrace_ramsink *sink, __le32 *words, size_t n)
 {
 	size_t i;
@@ -455,7 +468,7 @@ static void rvtrace_ramsink_read_words(struct rvtrace_ramsink *sink, __le32 *wor
 		words[i] = cpu_to_le32(rvtrace_read(&sink->comp, RVTRACE_RAM_DATA));
 }
 
-/* @offset is where the last call ended or a new start. */
+/* Copies @size bytes of the sink's own memory into the AUX buffer, from @offset on. */
 static void rvtrace_ramsink_copy_sram(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc,
 				      size_t offset, size_t size)
 {
@@ -480,10 +493,10 @@ static void rvtrace_ramsink_copy(struct rvtrace_ramsink *sink, struct rvtrace_cp
 }
 
 /*
- * Number of bytes that the sink has written into the AUX buffer. A sink that stopped at the end of
- * its extent has lost the trace after that. In overwrite mode the extent is all of the AUX buffer
- * and the sink does not stop: when it has written @all of it, it may have wrapped more than once.
- * It only matters then that the older trace is gone.
+ * Returns the number of bytes that the sink has written into the AUX buffer. A sink that stopped at
+ * the end of its extent has lost the trace after that. In overwrite mode the extent is all of the
+ * AUX buffer and the sink does not stop: when it has written @all of it, it may have wrapped more
+ * than once. It only matters then that the older trace is gone.
  */
 VISIBLE_IF_KUNIT size_t rvtrace_ramsink_written(const struct rvtrace_ramsink *sink, size_t fill,
 						bool wrap, bool stops, bool all)
@@ -534,8 +547,8 @@ static void rvtrace_ramsink_drain_copy(struct rvtrace_ramsink *sink, struct rvtr
 }
 
 /*
- * What the write pointer says: up to which offset there is trace, and whether the sink has gone
- * round. Returns false when the pointer is where it cannot be.
+ * Reads from the write pointer up to which offset there is trace, and whether the sink has wrapped.
+ * Returns false when the pointer is where it cannot be.
  */
 VISIBLE_IF_KUNIT bool rvtrace_ramsink_position(const struct rvtrace_ramsink *sink, u32 wp,
 					       size_t *fill, bool *wrap)
@@ -564,7 +577,7 @@ bool rvtrace_ramsink_kept(struct rvtrace_ramsink *sink, size_t offset)
 	return (rvtrace_read(&sink->comp, RVTRACE_RAM_WP_LOW) & RVTRACE_RAM_WP_ADDR) == offset;
 }
 
-/* What is in a memory of the sink's own is nobody's any more: flight mode begins there. */
+/* Makes the trace in the sink's own memory nobody's, so that flight mode can begin there. */
 void rvtrace_ramsink_forget(struct rvtrace_ramsink *sink)
 {
 	rvtrace_ramsink_clear(sink, &(struct rvtrace_opener){ });
@@ -605,9 +618,9 @@ int rvtrace_ramsink_start_flight(struct rvtrace_ramsink *sink,
 /*
  * rvtrace_ramsink_flight_offset - where in @buffer the sink, which is in flight mode, writes next
  *
- * Meanwhile somebody may have readied the sink for an event, so @sink->length counts for nothing.
- * Sets *@wrap when the sink has gone round since it was started. Returns false when the pointer is
- * where it cannot be.
+ * Does not use @sink->length: somebody may have prepared the sink for an event meanwhile. Sets
+ * *@wrap when the sink has wrapped since it was started. Returns false when the pointer is where it
+ * cannot be.
  */
 bool rvtrace_ramsink_flight_offset(struct rvtrace_ramsink *sink,
 				   const struct rvtrace_ramsink_buffer *buffer, size_t *offset,

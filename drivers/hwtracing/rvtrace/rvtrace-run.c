@@ -103,7 +103,7 @@ VISIBLE_IF_KUNIT u64 rvtrace_rate_after(u64 rate, u64 bytes, u64 ns)
 	return max(rate - rate / 4, div64_u64(bytes << RVTRACE_RATE_SHIFT, max_t(u64, ns, 1)));
 }
 
-/* Only the time in which events ran counts. */
+/* Measures the rate. Only the time in which events ran counts. */
 static void rvtrace_rate_update(struct rvtrace_cpu *rc, u64 traced)
 {
 	u64 cycles = rc->cycles + get_cycles64() - rc->started;
@@ -168,7 +168,8 @@ int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event)
 }
 
 /*
- * Whether the hart switches to another task now and the event's record may be deferred. It may not
+ * Returns whether the hart switches to another task now and the event's record may be deferred. It
+ * may not
  * - when the task exits, see rvtrace_late_flush_task();
  * - when other harts share the sink: they may get the trace that is still in it, so their records
  *   must come after this one;
@@ -223,7 +224,7 @@ static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
 	if (rc != this_cpu_ptr(&rvtrace_cpus))
 		return HRTIMER_NORESTART;
 	rvtrace_late_flush(rc);
-	/* Nothing runs any more, or an event whose sink is not polled. */
+	/* Nothing runs any more, or the event's sink is not polled. */
 	if (!rc->running || !rc->aux || rc->aux->overwrite)
 		return HRTIMER_NORESTART;
 	sink = rc->path->ram;
@@ -256,7 +257,7 @@ static enum hrtimer_restart rvtrace_window(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* Hands over what the running event has recorded so far, so that an AUX record ends here */
+/* Hands over what the running event has recorded so far, so that an AUX record ends here. */
 void rvtrace_run_drain(void)
 {
 	struct rvtrace_cpu *rc;
@@ -268,8 +269,9 @@ void rvtrace_run_drain(void)
 }
 
 /*
- * The next task inherited the same events as this one: perf lets the event run, and swaps the
- * contexts of the two tasks. Called in a context switch, on the hart.
+ * Ends the record if it must not have trace of both tasks. The next task inherited the same events
+ * as this one: perf lets the event run, and swaps the contexts of the two tasks. Called in a
+ * context switch, on the hart.
  */
 void rvtrace_run_swap(void)
 {
@@ -279,7 +281,10 @@ void rvtrace_run_swap(void)
 		rvtrace_session_drain(rc);
 }
 
-/* Another hart wants to drain the sink that both use, or has done so. Interrupts are off. */
+/*
+ * Does what another hart has asked for: it wants to drain the sink that both use, or has done so.
+ * Interrupts are off.
+ */
 static void rvtrace_run_attend(void *unused)
 {
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
@@ -288,7 +293,7 @@ static void rvtrace_run_attend(void *unused)
 		rvtrace_session_drain_by(rc, rvtrace_path_attend);
 }
 
-/* The hart goes down: stops the running event. perf takes it off the hart later. */
+/* Stops the running event, because the hart goes down. perf takes the event off the hart later. */
 void rvtrace_run_halt(void)
 {
 	struct rvtrace_cpu *rc;
@@ -304,7 +309,10 @@ void rvtrace_run_halt(void)
 	rc->timer_room = 0;
 }
 
-/* The hart's encoder goes away, and with it the paths: as rvtrace_run_halt(), for good */
+/*
+ * Stops the event as rvtrace_run_halt() does, but for good: the hart's encoder goes away, and with
+ * it the paths.
+ */
 void rvtrace_run_detach(void)
 {
 	struct rvtrace_cpu *rc;
@@ -318,8 +326,8 @@ void rvtrace_run_detach(void)
 }
 
 /*
- * The hart, or the whole system, goes to sleep: stops the running event, for rvtrace_run_unpark()
- * to start it again unless perf stops it meanwhile. Interrupts are off.
+ * Stops the running event, because the hart or the whole system goes to sleep. rvtrace_run_unpark()
+ * starts it again, unless perf stops it meanwhile. Interrupts are off.
  */
 void rvtrace_run_park(void)
 {
@@ -363,13 +371,13 @@ void rvtrace_run_init(void)
 	}
 }
 
-/* Nothing runs, but a timer may be pending. */
+/* Cancels timers that are still pending when nothing runs any more. */
 void rvtrace_run_exit(void)
 {
 	int cpu;
 
 	for_each_possible_cpu(cpu)
 		hrtimer_cancel(&per_cpu(rvtrace_cpus, cpu).timer);
-	/* A hart may have been called and not have looked yet. */
+	/* A call may be under way to a hart. */
 	kick_all_cpus_sync();
 }

@@ -25,20 +25,20 @@
 #include "rvtrace-session.h"
 #include "trace.h"
 
-/* How long a sink that stopped itself is given to become empty (microseconds) */
+/* Time for a sink that stopped itself to become empty (microseconds) */
 #define RVTRACE_EMPTY_US	20
-/* How long a component is given when the kernel has panicked (microseconds) */
+/* Time for a component to become empty when the kernel has panicked (microseconds) */
 #define RVTRACE_PANIC_US	1000
 
-/* The event is neither paused nor is its window closed. */
+/* Returns whether the event is traced now: it is not paused, and its window is open. */
 static bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
 {
 	return !rc->window_closed && !rvtrace_event_paused(rc->event);
 }
 
 /*
- * Drains the sink of @rc, which is stopped. When trace is missing, it may be that of any hart that
- * uses the sink: each flags its own record, too.
+ * Drains the sink of @rc, which is stopped. When trace is missing, it may be any hart's that uses
+ * the sink: each flags its own record, too.
  */
 static void rvtrace_sink_drain(struct rvtrace_cpu *rc)
 {
@@ -52,7 +52,7 @@ static void rvtrace_sink_drain(struct rvtrace_cpu *rc)
 			per_cpu(rvtrace_cpus, cpu).lost = true;
 }
 
-/* Whether trace of @rc is missing that another hart handled */
+/* Returns whether another hart found that trace of @rc is missing. */
 static bool rvtrace_take_lost(struct rvtrace_cpu *rc)
 {
 	bool lost = rc->lost;
@@ -61,7 +61,7 @@ static bool rvtrace_take_lost(struct rvtrace_cpu *rc)
 	return lost;
 }
 
-/* A full sink that has stopped blocks every component upstream: make room. */
+/* Makes room in a full sink that has stopped: it blocks every component upstream. */
 static int rvtrace_sink_unblock(struct rvtrace_cpu *rc, struct rvtrace_ramsink *sink)
 {
 	/*
@@ -107,14 +107,14 @@ static int rvtrace_flush(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 	return 0;
 }
 
-/* The component was not empty at once. Returns what Control was when it was. */
+/* Waits for a component that was not empty at once. Returns what Control was when it was empty. */
 static noinline u32 rvtrace_disable_slowly(struct rvtrace_cpu *rc, struct rvtrace_component *comp,
 					   u32 control)
 {
-	/* One that did not answer before is not waited for again. */
+	/* A component that did not answer before is not waited for again. */
 	if (!comp->broken && !rvtrace_flush(rc, comp))
 		return rvtrace_read(comp, RVTRACE_CONTROL);
-	/* What it had not delivered is missing. */
+	/* Trace that the component has not delivered is missing. */
 	rc->lost = true;
 	return control;
 }
@@ -127,8 +127,8 @@ static noinline u32 rvtrace_disable_other(struct rvtrace_cpu *rc, struct rvtrace
 }
 
 /*
- * Disables a component that is enabled. Returns what Control was when that was done. A part of each
- * context switch: what is rare is called last, so that nothing is kept for it.
+ * Disables a component that is enabled. Returns what Control was when that was done. This is a part
+ * of each context switch: what is rare is a tail call, so that no registers are saved for it.
  */
 static u32 rvtrace_disable(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 {
@@ -156,7 +156,7 @@ static bool rvtrace_stop_encoder(struct rvtrace_cpu *user, struct rvtrace_cpu *r
 	return rvtrace_encoder_lost(user->encoder, rvtrace_disable(rc, comp));
 }
 
-/* The component of a path that is @distance away from its sink, or NULL */
+/* Returns the component of a path that is @distance away from its sink, or NULL. */
 static struct rvtrace_component *rvtrace_hop(const struct rvtrace_path *path, unsigned int distance)
 {
 	return distance < path->nr_hops ? path->hops[path->nr_hops - 1 - distance] : NULL;
@@ -167,7 +167,10 @@ static bool rvtrace_is_usable(const struct rvtrace_component *comp)
 	return comp->active && !comp->broken;
 }
 
-/* Enables what is not yet, from the sink on. Returns -EIO when a component does not work. */
+/*
+ * Enables the components of a path that are not enabled yet, from the sink on. Returns -EIO when
+ * one does not work.
+ */
 static int rvtrace_enable_hops(struct rvtrace_cpu *rc, struct rvtrace_path *path)
 {
 	struct rvtrace_component **hop;
@@ -231,7 +234,10 @@ static void rvtrace_path_leave(struct rvtrace_cpu *rc)
 	rvtrace_path_set_held(rc, false);
 }
 
-/* Disables what no running encoder feeds. Whoever does so is on the path, so may access it. */
+/*
+ * Disables the components of the path that no running encoder feeds. This hart may access them,
+ * because its encoder is on the path.
+ */
 static void rvtrace_disable_unused(struct rvtrace_cpu *rc)
 {
 	struct rvtrace_path *path = rc->path;
@@ -247,7 +253,9 @@ static void rvtrace_sink_call_others(struct rvtrace_component *sink)
 {
 	int cpu;
 
-	/* One that has been called and has not looked yet will do so later: -EBUSY is no error. */
+	/*
+	 * A hart that has been called and has not looked yet will do so later: -EBUSY is no error.
+	 */
 	for_each_cpu(cpu, &sink->running)
 		if (cpu != smp_processor_id())
 			smp_call_function_single_async(cpu, &per_cpu(rvtrace_cpus, cpu).attend_csd);
@@ -271,7 +279,7 @@ static int rvtrace_path_start_locked(struct rvtrace_cpu *rc)
 	ret = exclusive ? 0 : rvtrace_path_join(rc);
 	if (ret)
 		return ret;
-	/* It is started with the others. */
+	/* The hart that drains the sink starts this encoder with the others. */
 	if (rc->path->sink->draining) {
 		rvtrace_path_set_held(rc, true);
 		return 0;
@@ -306,8 +314,8 @@ int rvtrace_path_start(struct rvtrace_cpu *rc)
 }
 
 /*
- * Drains the sink, which has been disabled, and lets the harts that wait for that go on. Returns
- * whether one of them lost trace.
+ * Drains the sink, which has been disabled, and lets the harts that wait for the drain go on.
+ * Returns whether one of them lost trace.
  */
 static bool rvtrace_sink_drain_held(struct rvtrace_cpu *rc)
 {
@@ -322,7 +330,10 @@ static bool rvtrace_sink_drain_held(struct rvtrace_cpu *rc)
 	return lost;
 }
 
-/* Returns whether the encoder lost trace. */
+/*
+ * Stops the encoder, and drains the sink if no other encoder runs. Returns whether the encoder lost
+ * trace.
+ */
 static bool rvtrace_path_stop_locked(struct rvtrace_cpu *rc)
 {
 	struct rvtrace_component *sink = rc->path->sink;
@@ -352,7 +363,10 @@ void rvtrace_path_stop(struct rvtrace_cpu *rc)
 	lost = rvtrace_path_stop_locked(rc);
 	if (lost)
 		rvtrace_output_flag(rc, PERF_AUX_FLAG_PARTIAL);
-	/* It may have trace of the sink, and then its time is before that of the next to drain. */
+	/*
+	 * The record may have trace of the sink, and then it is older than what the next hart
+	 * drains.
+	 */
 	if (!rvtrace_path_is_exclusive(rc->path))
 		rvtrace_output_end(rc);
 	rvtrace_path_unlock(rc->path);
@@ -370,7 +384,7 @@ static void rvtrace_stop_all(struct rvtrace_cpu *rc, struct rvtrace_component *s
 		user = &per_cpu(rvtrace_cpus, cpu);
 		if (!rvtrace_stop_encoder(user, rc))
 			continue;
-		/* @rc gets the trace with the gap in it; the event of @user must know, too. */
+		/* @rc gets the trace with the gap in it; the event of @user must flag it, too. */
 		lost = true;
 		if (user != rc)
 			user->lost = true;
@@ -397,7 +411,7 @@ static void rvtrace_start_all(struct rvtrace_component *sink)
 		ret = rvtrace_enable_hops(user, user->path);
 		if (!ret)
 			ret = rvtrace_path_start_encoder(user);
-		/* Its trace is missing from here until its hart starts it again. */
+		/* Trace of @user is missing from here until its hart starts the encoder again. */
 		if (ret)
 			user->lost = true;
 	}
@@ -419,13 +433,13 @@ static bool rvtrace_path_drain_locked(struct rvtrace_cpu *rc)
 	return again;
 }
 
-/* Other harts use the sink, and this one cannot stop their encoders. */
+/* Returns whether other harts use the sink, and this one cannot stop their encoders. */
 static bool rvtrace_path_must_ask(const struct rvtrace_cpu *rc)
 {
 	return rc->encoder->comp.platform->own_hart && rc->path->sink->users > 1;
 }
 
-/* Starts the encoder again behind a drain */
+/* Starts the encoder again after a drain. */
 static void rvtrace_path_release(struct rvtrace_cpu *rc)
 {
 	int ret;
@@ -434,14 +448,14 @@ static void rvtrace_path_release(struct rvtrace_cpu *rc)
 	ret = rvtrace_enable_hops(rc, rc->path);
 	if (!ret)
 		ret = rvtrace_path_start_encoder(rc);
-	/* Its trace is missing from here until it is started again. */
+	/* Trace is missing from here until the encoder is started again. */
 	if (ret)
 		rc->lost = true;
 }
 
 /*
- * Stops the encoder for a drain, and drains the sink if no other runs any more. Returns false when
- * the event cannot go on.
+ * Stops the encoder for a drain, and drains the sink if no other encoder runs any more. Returns
+ * false when the event cannot go on.
  */
 static bool rvtrace_path_hold(struct rvtrace_cpu *rc)
 {
@@ -449,7 +463,7 @@ static bool rvtrace_path_hold(struct rvtrace_cpu *rc)
 	bool lost;
 
 	if (rvtrace_stop_encoder(rc, rc)) {
-		/* Another hart gets the trace with the gap in it; this event must know, too. */
+		/* Another hart gets the trace with the gap in it; this event must flag it, too. */
 		rc->lost = true;
 		sink->held_lost = true;
 	}
@@ -589,7 +603,7 @@ bool rvtrace_panic_goes_on(const struct rvtrace_cpu *rc)
 	return rc->encoder && rc->encoder->comp.control & RVTRACE_CONTROL_ENABLE;
 }
 
-/* As rvtrace_disable(), when nobody takes what a full sink has */
+/* Disables a component as rvtrace_disable() does, but nobody drains a full sink. */
 static void rvtrace_panic_disable(struct rvtrace_component *comp)
 {
 	bool here = cpumask_empty(&comp->cpus) ||
@@ -608,7 +622,9 @@ static void rvtrace_panic_disable(struct rvtrace_component *comp)
 		comp->broken = true;
 }
 
-/* Returns whether such an encoder sends to @comp, which is @distance hops before its sink. */
+/*
+ * Returns whether an encoder that goes on sends to @comp, which is @distance hops before its sink.
+ */
 static bool rvtrace_panic_is_fed(const struct rvtrace_component *comp, int distance)
 {
 	const struct rvtrace_cpu *rc;
@@ -644,7 +660,7 @@ void rvtrace_session_panic(void)
 		for_each_possible_cpu(cpu) {
 			rc = &per_cpu(rvtrace_cpus, cpu);
 			comp = rc->path ? rvtrace_hop(rc->path, d) : NULL;
-			/* A sink is stopped in any case: its memory is to be read. */
+			/* A sink is stopped in any case, so that its memory can be read. */
 			if (comp && (!d || !rvtrace_panic_is_fed(comp, d)))
 				rvtrace_panic_disable(comp);
 		}

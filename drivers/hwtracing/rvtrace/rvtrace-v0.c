@@ -86,7 +86,10 @@ static void rvtrace_v0_set(const struct rvtrace_v0 *v0, u32 reg, u32 value)
 
 /* ------------------------------------------------------------------ Control of the host */
 
-/* 1.0: a period of 2^(max + 4); here of 2^(n + 5), of one unit or of the other */
+/*
+ * Converts the period of synchronization. In 1.0 it is 2^(max + 4), here 2^(n + 5), of one unit or
+ * of the other.
+ */
 static u32 rvtrace_v0_sync(u32 control)
 {
 	u32 mode = FIELD_GET(RVTRACE_TE_CONTROL_INST_SYNC_MODE, control);
@@ -128,8 +131,8 @@ static u32 rvtrace_v0_encoder_control(const struct rvtrace_v0 *v0, u32 control)
 }
 
 /*
- * What 1.0 calls @control. Losses are forgotten when the component is enabled, and not before: what
- * disables it reads them behind that.
+ * Converts @control of 1.0. Clears the bits for losses when it enables the component, and not
+ * before: the code that disables the component reads them afterwards.
  */
 static u32 rvtrace_v0_control(const struct rvtrace_v0 *v0, u32 control)
 {
@@ -162,7 +165,10 @@ static u32 rvtrace_v0_control_back(const struct rvtrace_v0 *v0)
 		return control;
 	if (mode == RVTRACE_V0_MODE_OPTIMIZATIONS)
 		mode = RVTRACE_MODE_OPTIMIZED;
-	/* What the sink could not write is as lost as what did not fit into the encoder. */
+	/*
+	 * Trace that the sink could not write is as lost as messages that did not fit into the
+	 * encoder.
+	 */
 	if (value & (RVTRACE_V0_CONTROL_OVERFLOW | RVTRACE_V0_CONTROL_SINK_ERROR))
 		control |= RVTRACE_TE_CONTROL_INST_STALL_OR_OVERFLOW;
 	return control | rvtrace_v0_sync_back(value) |
@@ -183,7 +189,7 @@ static void rvtrace_v0_write_control(struct rvtrace_v0 *v0, u32 control)
 
 /* ------------------------------------------------------------------ other registers of the host */
 
-/* In the form of 1.0 */
+/* Returns Impl in the form of 1.0. */
 static u32 rvtrace_v0_impl(const struct rvtrace_v0 *v0, enum rvtrace_type type)
 {
 	u32 impl = rvtrace_v0_get(v0, RVTRACE_V0_IMPL);
@@ -205,7 +211,10 @@ static u32 rvtrace_v0_features(const struct rvtrace_v0 *v0)
 	       FIELD_PREP(RVTRACE_TE_FEATURES_SRC_BITS, FIELD_GET(RVTRACE_V0_IMPL_SRC_BITS, impl));
 }
 
-/* Returns are counted, which is the mode 1 of 1.0. It takes effect when Control is written. */
+/*
+ * Selects that returns are counted, which is mode 1 of 1.0. This takes effect when Control is
+ * written.
+ */
 static void rvtrace_v0_write_features(struct rvtrace_v0 *v0, u32 value)
 {
 	u32 control;
@@ -259,7 +268,10 @@ static void rvtrace_v0_write_host(struct rvtrace_v0 *v0, u32 reg, u32 value)
 
 /* ------------------------------------------------------------------ the sink */
 
-/* Enabled with its host, which disables itself when the sink is full */
+/*
+ * Returns Control of the sink. The sink is enabled with its host, which disables itself when the
+ * sink is full.
+ */
 static u32 rvtrace_v0_sink_control(const struct rvtrace_v0 *v0)
 {
 	u32 value, control = v0->sink_control;
@@ -301,7 +313,7 @@ static void rvtrace_v0_write_sink_control(struct rvtrace_v0 *v0, u32 value)
 	v0->sink_control = value & (RVTRACE_CONTROL_ACTIVE | RVTRACE_CONTROL_ENABLE |
 				    RVTRACE_RAM_CONTROL_MODE_SMEM |
 				    RVTRACE_RAM_CONTROL_STOP_ON_WRAP);
-	/* It had stopped while its host ran, and has been drained. */
+	/* The sink had stopped while its host ran, and has been drained. */
 	if (value & RVTRACE_CONTROL_ENABLE && v0->host->control & RVTRACE_CONTROL_ENABLE)
 		rvtrace_v0_write_control(v0, v0->host->control);
 }
