@@ -256,6 +256,17 @@ int decode_guess(const struct decode_guess *job)
 	return with_guesses(job, print_result);
 }
 
+static bool has_line(const char *text, const char *line)
+{
+	const size_t len = strlen(line);
+	const char *end;
+
+	for (; (end = strchr(text, '\n')); text = end + 1)
+		if ((size_t)(end - text) == len && !memcmp(text, line, len))
+			return true;
+	return false;
+}
+
 /*
  * Lists the parameters that differ, as @a has them. The caller frees the text; NULL: out of memory.
  */
@@ -272,11 +283,7 @@ static char *differences(const struct rvt_params *a, const struct rvt_params *b)
 	}
 	out = open_memstream(&result, &size);
 	for (rest = text; out && (line = strsep(&rest, "\n")) && *line; ) {
-		const char *found = strstr(other, line);
-		size_t len = strlen(line);
-
-		/* only if it is the whole line */
-		if (found && (found == other || found[-1] == '\n') && found[len] == '\n')
+		if (has_line(other, line))
 			continue;
 		fprintf(out, "%s%s", sep, line);
 		sep = ", ";

@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -310,6 +311,7 @@ static int look_at(struct work *work, struct slot *slot, size_t *n_done)
 		return 0;
 	}
 	if (err < 0) {
+		remove_files(slot);
 		slot->unit = NULL;
 		return cmd_error(err, "cannot start a decoder: %s", strerror(-err));
 	}
@@ -324,6 +326,20 @@ static bool is_busy(const struct work *work)
 		if (work->slots[i].unit)
 			return true;
 	return false;
+}
+
+/* Ends the decoders that still run: nobody will use their results. */
+static void abandon(struct work *work)
+{
+	for (unsigned int i = 0; i < work->options->jobs; i++) {
+		struct slot *slot = &work->slots[i];
+
+		if (!slot->unit)
+			continue;
+		kill(slot->pid, SIGTERM);
+		waitpid(slot->pid, NULL, 0);
+		remove_files(slot);
+	}
 }
 
 int fleet_work(const struct fleet_options *options, const struct units *units, size_t *n_done)
@@ -347,6 +363,8 @@ int fleet_work(const struct fleet_options *options, const struct units *units, s
 		if (!changed)
 			ranks_wait();
 	} while (err >= 0 && (!work.is_over || is_busy(&work)));
+	if (err < 0)
+		abandon(&work);
 	free(work.slots);
 	return err < 0 ? err : 0;
 }

@@ -15,21 +15,30 @@ struct recording {
 		     const struct call_function *caller);
 };
 
-static int descend(struct latency_tree *tree, const struct call *call)
+/* Beyond the depth of contexts it is a sibling of .at. NULL: out of memory. */
+static struct context *context_of(const struct latency_tree *tree, const struct call *call)
 {
 	const struct call_function *function = call->function;
-	struct context *child = context_child(tree->at, function->name, function->dso,
-					      function->kernel);
+
+	return context_child(tree->at, function->name, function->dso, function->kernel);
+}
+
+static int descend(struct latency_tree *tree, const struct call *call)
+{
+	struct context *child = context_of(tree, call);
 
 	if (!child)
 		return -ENOMEM;
-	tree->deeper += child == tree->at;
+	tree->deeper += child->parent != tree->at;
 	tree->at = child;
 	return 0;
 }
 
 static void ascend(struct latency_tree *tree, const struct call *call)
 {
+	/* the siblings at the largest depth have called each other */
+	if (tree->at->depth >= CONTEXT_MAX_DEPTH)
+		tree->at = context_of(tree, call);
 	tree->at->self += call_own_insns(call);
 	tree->at->calls++;
 	tree->at->own.time += call_own_time(call);

@@ -150,9 +150,13 @@ static bool make_file(const char *folder, struct rvt_shared_head *head,
 		return false;
 	snprintf(path, room, "%s/%016" PRIx64, folder, head->id);
 	fd = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, PRIVATE_FILE);
-	made = fd >= 0 && writev(fd, vectors, 2) == len && !close(fd) && !rename(temporary, path);
-	if (fd >= 0 && !made)
-		unlink(temporary);
+	made = fd >= 0 && writev(fd, vectors, 2) == len;
+	if (fd >= 0) {
+		made &= !close(fd);
+		made = made && !rename(temporary, path);
+		if (!made)
+			unlink(temporary);
+	}
 	free(temporary);
 	return made;
 }
