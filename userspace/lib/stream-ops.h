@@ -75,8 +75,9 @@ struct rvt_stream {
 	 * or, if none has flow to lose, by itself.
 	 * .unsure: none had in this slice, but others may have had in another one.
 	 * .silent: another slice was taken to tell it, as no source had begun in this one.
+	 * By stream.c: .missed: bytes were missing in the slice, so that all sources begin anew.
 	 */
-	bool unsure, silent;
+	bool unsure, silent, missed;
 };
 
 static inline void rvt_stream_stats_add(struct rvt_stream_stats *sum,

@@ -176,6 +176,7 @@ void rvt_stream_pause(struct rvt_stream *stream)
 int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
 		    bool boundary)
 {
+	stream->missed |= offset < stream->slice_to;
 	return stream->protocol->lost(stream, offset, reason, NULL, boundary);
 }
 

@@ -766,6 +766,7 @@ int rvt_buffer_end_slice(struct buffer *buffer, int err)
 	for (const struct decoder *decoder = buffer->decoders; decoder; decoder = decoder->next) {
 		buffer->slice->unsure |= decoder->stream->unsure;
 		buffer->slice->silent |= decoder->stream->silent;
+		buffer->slice->missed |= decoder->stream->missed;
 	}
 	destroy_decoders(buffer);
 	for (struct hart_flow *hart = buffer->harts; hart; hart = hart->next) {

@@ -69,12 +69,30 @@ static int take_source(struct joint *joint, const struct slice_source *from)
 	return 0;
 }
 
+/*
+ * Behind bytes that are missing a slice decodes each source that has messages in it. Of the others
+ * none has decoded anything: a later slice must not wait for them.
+ */
+static void forget_others(struct joint *joint, const struct slice *slice)
+{
+	joint->known = false;
+	for (size_t i = 0; i < joint->n_sources; i++)
+		joint->sources[i].known = false;
+	for (size_t i = 0; i < slice->n_sources; i++) {
+		const struct slice_source *from = &slice->sources[i];
+
+		joint->sources[from->source].known = from->begun || from->resumed;
+	}
+}
+
 static int take_sources(struct joint *joint, const struct slice *slice)
 {
 	int err = slice->unsure || (slice->silent && !joint->known) ? -EAGAIN : 0;
 
 	for (size_t i = 0; i < slice->n_sources && !err; i++)
 		err = take_source(joint, &slice->sources[i]);
+	if (slice->missed && !err)
+		forget_others(joint, slice);
 	for (size_t i = 0; i < joint->n_sources && !err; i++) {
 		const struct joint_source *source = &joint->sources[i];
 

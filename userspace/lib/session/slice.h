@@ -44,7 +44,7 @@ struct slice {
 	struct rvt_session_totals stats;
 	bool untimed_at_begin, timed_at_end;	/* as for contexts */
 	bool held_at_end;	/* the next one's first time stamp is that of what this one ran */
-	bool unsure, silent;	/* see struct rvt_stream */
+	bool unsure, silent, missed;	/* see struct rvt_stream */
 	struct slice_source *sources;	/* that had messages in it (malloc'd) */
 	size_t n_sources;
 	const struct span *span;	/* it is part of; NULL: of all */
