@@ -27,7 +27,7 @@ static void look_at_code(struct rvt_space *space, struct rvt_symbols *symbols, u
 			rvt_symbols_find(symbols, &place, addr, &symbol);
 			rvt_symbols_address(symbols, &place, &vaddr, &bases);
 		}
-		addr += n ? n : 4096 + sum;
+		addr += n ? n : (size_t)4096 + sum;
 	}
 }
 

@@ -390,9 +390,14 @@ static uint64_t file_offset(const struct table *table, uint64_t addr)
 static bool name_function(const struct table *table, const struct function *function,
 			  struct rvt_named *result)
 {
+	const struct function *found = rvt_table_find(table, function->start);
+
+	/* the last address that there is has no function */
+	if (!found)
+		return false;
 	*result = (struct rvt_named){
 		.addr = function->start, .offset = file_offset(table, function->start),
-		.size = rvt_table_find(table, function->start)->end - function->start,
+		.size = found->end - function->start,
 		.global = function->rank >= RANK_WEAK };
 	return true;
 }

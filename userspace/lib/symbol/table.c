@@ -12,10 +12,12 @@
 int rvt_table_add(struct table *table, uint64_t start, uint64_t size, const char *name,
 		  uint8_t rank)
 {
+	/* a size that reaches around the address space is damaged: it is not known */
+	const uint64_t end = size <= UINT64_MAX - start ? start + size : start;
+
 	if (array_grow(&table->functions, table->n))
 		return -ENOMEM;
-	table->functions[table->n++] = (struct function){ start, start + size, name, rank,
-							     false };
+	table->functions[table->n++] = (struct function){ start, end, name, rank, false };
 	return 0;
 }
 
