@@ -110,10 +110,10 @@ static void rvtrace_output_align(struct rvtrace_cpu *rc, struct rvtrace_aux *aux
 }
 
 /*
- * rvtrace_output_ready - prepare for trace that will be copied from where an address is a multiple
- * of 8
+ * rvtrace_output_ready - append idle bytes up to a multiple of 8
  *
- * memcpy() takes four times as long when only one of both addresses is (arch/riscv/lib/memcpy.S).
+ * Called before trace is copied from an address that is a multiple of 8. memcpy() takes four times
+ * as long when only one of both addresses is (arch/riscv/lib/memcpy.S).
  */
 void rvtrace_output_ready(struct rvtrace_cpu *rc)
 {

@@ -1,10 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# How long the driver keeps interrupts off while it copies AUX buffers of 4 MiB. The clock counts
-# instructions, each of which takes 1 ns, on one hart, so that nothing else counts. In the stock
-# kernel the function graph tracer times each function of the driver that runs with interrupts off;
-# in the debug kernel (where it is built) the tracepoints of preemptirq have each section that the
-# driver itself begins. KASAN and lockdep are in those times: there is no bound for them.
+# How long the driver keeps interrupts off while it copies AUX buffers of 4 MiB: the function graph
+# tracer times each function of the driver that runs so. The clock counts instructions, each of which
+# takes 1 ns, and there is one hart, so that nothing else counts.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../driver-lib.sh"
 
@@ -39,24 +37,10 @@ longest()
 	END { for (name in most) print most[name], name }' "$1" | sort -rn
 }
 
-# sections: of preemptirq's events, which have symbols of the driver only: the same of each section.
-sections()
-{
-	awk 'match($0, /[0-9]+\.[0-9]+: irq_/) {
-		time = substr($0, RSTART) + 0
-		if (/: irq_disable:/) { from = time; split($0, by, /caller=|parent=/); who = by[2] " " by[3] }
-		else if (from) {
-			us = (time - from) * 1e6
-			if (us > most[who]) most[who] = us
-			from = 0
-		}
-	}
-	END { for (who in most) print most[who], who }' "$1" | sort -rn
-}
-
-# seen FILE: something was measured.
+# seen FILE N: at least N functions were measured.
 seen() { [ "$(wc -l <"$1")" -ge "$2" ] || { head -n 20 "$1"; return 1; }; }
 
+# within FILE: none takes longer than MOST_US; prints the longest ones.
 within()
 {
 	head -n 5 "$1" | sed 's/^/# /'

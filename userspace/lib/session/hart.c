@@ -660,7 +660,7 @@ static void note_in_slice(struct hart_flow *hart, const struct rvt_event *event)
 		slice->unowned_at_begin |= !hart->owned && event->type != RVT_EVENT_START;
 		slice->untimed_at_begin |= !hart->base.time_exact;
 	}
-	/* in the code of who the flow seems to be of, but it may be another's */
+	/* a context that comes later may name another task, whose code can be read */
 	slice->unowned_at_begin |= !hart->owned && unreadable;
 	if (hart->base.left && hart->no_code)
 		hart->told = slice->lost_at_end = true;

@@ -70,8 +70,8 @@ static int take_source(struct joint *joint, const struct slice_source *from)
 }
 
 /*
- * Behind bytes that are missing a slice decodes each source that has messages in it. Of the others
- * none has decoded anything: a later slice must not wait for them.
+ * Forgets the sources of which @slice, in which bytes are missing, has no messages. Nobody decodes
+ * them behind the missing bytes, so a later slice that waits for one of them does not fit.
  */
 static void forget_others(struct joint *joint, const struct slice *slice)
 {
