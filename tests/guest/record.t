@@ -25,7 +25,7 @@ fails()
 
 guest main testing '' '
 	perf-rvtrace record -o none.data -- true > no-module 2>&1 && exit 1
-	insmod rvtrace.ko || exit 2
+	cp rvtrace.ko /tmp && insmod rvtrace.ko || exit 2
 	# found by stock perf, with its exit status passed on
 	perf rvtrace record -o perf.data -e rvtrace//u -- sh -c "ls /etc | sort -r | head -n 3; exit 7"
 	[ $? -eq 7 ] || exit 3
@@ -71,7 +71,12 @@ guest main testing '' '
 	perf-rvtrace record -a -o killed.data -- sleep 100 & recorder=$!
 	until [ -s killed.data ]; do sleep 0.1; done
 	sleep 1; kill -KILL $recorder; wait $recorder 2>/dev/null
-	sleep 1; rmmod rvtrace || exit 11'
+	sleep 1; rmmod rvtrace || exit 11
+	# onto a file system that writes the pages of the rings directly
+	pkill -x sleep; cd / && umount /mnt/share && insmod /tmp/rvtrace.ko || exit 17
+	mount -t 9p -o trans=virtio,version=9p2000.L,msize=524288,cache=none share /mnt/share && cd /mnt/share || exit 18
+	perf-rvtrace record -o direct.data -e rvtrace//u -- sort /etc/services > /dev/null || exit 19
+	rmmod rvtrace'
 ok $? "recording in all the usual ways"
 check "module not loaded: says so" says "$dir/share/no-module" 'modprobe\|insmod\|module'
 check "perf_event_paranoid 3: says which setting" says "$dir/share/paranoid-3" 'perf_event_paranoid'
@@ -95,7 +100,7 @@ check "stock perf evlist sees the event" says "$dir/share/stock-evlist" 'rvtrace
 check "stock perf buildid-list sees the C library" says "$dir/share/stock-buildid-list" 'libc.so.6'
 check "stock perf reads a compressed recording" \
 	says "$dir/share/stock-packed" 'PERF_RECORD_COMM exec: sort'
-for file in perf packed attach cpu thread user; do
+for file in perf packed attach cpu thread user direct; do
 	check "$file.data decodes without a gap" \
 		sh -c "'$HOST/perf-rvtrace' script -i '$dir/share/$file.data' \
 		--symfs '$dir/share:$("$LAB" path guest)' --raw-pc | awk '/^# lost/ { bad = 1; print } !/^#/ { n++ }

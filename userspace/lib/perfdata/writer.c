@@ -58,21 +58,44 @@ static int blob_add_string(struct blob *blob, const char *string)
 	return err;
 }
 
+/* Leaves in @vectors what is behind the first @n bytes. Returns how many vectors that is. */
+static int advance(struct iovec **vectors, int n_vectors, size_t n)
+{
+	for (; n_vectors && n >= (*vectors)->iov_len; (*vectors)++, n_vectors--)
+		n -= (*vectors)->iov_len;
+	if (n_vectors) {
+		(*vectors)->iov_base = (char *)(*vectors)->iov_base + n;
+		(*vectors)->iov_len -= n;
+	}
+	return n_vectors;
+}
+
+/*
+ * Writes a part of @vectors from the stack. A file system with direct I/O (9P without a cache)
+ * cannot write the pages of a ring, because they belong to no file. Returns as write() does.
+ */
+static ssize_t write_copy(int fd, const struct iovec *vectors)
+{
+	uint8_t copy[16 << 10];
+	size_t len = vectors->iov_len < sizeof(copy) ? vectors->iov_len : sizeof(copy);
+
+	memcpy(copy, vectors->iov_base, len);
+	return write(fd, copy, len);
+}
+
 static int write_all(int fd, struct iovec *vectors, int n_vectors)
 {
+	n_vectors = advance(&vectors, n_vectors, 0);
 	while (n_vectors) {
 		ssize_t n = writev(fd, vectors, n_vectors);
 
+		if (n < 0 && errno == EFAULT)
+			n = write_copy(fd, vectors);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
 			return -errno;
-		for (; n_vectors && (size_t)n >= vectors->iov_len; vectors++, n_vectors--)
-			n -= vectors->iov_len;
-		if (n_vectors) {
-			vectors->iov_base = (char *)vectors->iov_base + n;
-			vectors->iov_len -= n;
-		}
+		n_vectors = advance(&vectors, n_vectors, n);
 	}
 	return 0;
 }
