@@ -147,12 +147,13 @@ void rvtrace_fail(struct rvtrace_component *comp, const char *what)
 /*
  * rvtrace_wait_quietly - like rvtrace_wait(), where an answer need not come
  *
- * Returns 0, or -ETIMEDOUT after @timeout_us microseconds and RVTRACE_LATE_LOOKS reads.
+ * Returns 0, or -ETIMEDOUT after @timeout_us microseconds and RVTRACE_LATE_LOOKS(@timeout_us)
+ * reads.
  */
 int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u32 timeout_us)
 {
 	u64 deadline = rvtrace_deadline(timeout_us);
-	int late = 0;
+	u32 late = 0;
 
 	do {
 		if (rvtrace_expired(deadline))
@@ -160,7 +161,7 @@ int rvtrace_wait_quietly(struct rvtrace_component *comp, u32 mask, u32 value, u3
 		if ((rvtrace_read(comp, RVTRACE_CONTROL) & mask) == value)
 			return 0;
 		cpu_relax();
-	} while (late < RVTRACE_LATE_LOOKS);
+	} while (late < RVTRACE_LATE_LOOKS(timeout_us));
 	return -ETIMEDOUT;
 }
 

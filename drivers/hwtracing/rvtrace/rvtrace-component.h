@@ -29,8 +29,11 @@
 
 /* A component that takes longer for a handshake does not work (microseconds). */
 #define RVTRACE_TIMEOUT_US			10000
-/* Reads of the register after that time: this hart itself may have been held up. */
-#define RVTRACE_LATE_LOOKS			16
+/*
+ * Reads of the register after a timeout of so many microseconds: this hart itself may have been
+ * held up, for example by a hypervisor.
+ */
+#define RVTRACE_LATE_LOOKS(us)			max_t(u32, 16, (us) / 64)
 /*
  * Time until a component that does not work is reset. It doubles with each failure, up to ... (ms)
  */

@@ -87,7 +87,7 @@ static int rvtrace_flush(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 {
 	struct rvtrace_ramsink *sink = rc->path->ram;
 	u64 deadline = rvtrace_deadline(RVTRACE_TIMEOUT_US);
-	int late = 0;
+	u32 late = 0;
 
 	while (!rvtrace_flushed(rvtrace_read(comp, RVTRACE_CONTROL))) {
 		if (sink && rvtrace_ramsink_stopped_itself(sink)) {
@@ -96,7 +96,7 @@ static int rvtrace_flush(struct rvtrace_cpu *rc, struct rvtrace_component *comp)
 			deadline = rvtrace_deadline(RVTRACE_TIMEOUT_US);
 			late = 0;
 		}
-		if (late == RVTRACE_LATE_LOOKS) {
+		if (late == RVTRACE_LATE_LOOKS(RVTRACE_TIMEOUT_US)) {
 			rvtrace_fail(comp, "flush");
 			return -ETIMEDOUT;
 		}
