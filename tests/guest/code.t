@@ -42,7 +42,13 @@ guest main testing '' '
 	perf-rvtrace record -m 4M, -o text.data -e rvtrace//u -- made-code ./plugin.so retext || exit 9
 	sysctl -q -w net.core.bpf_jit_enable=0
 	perf-rvtrace record --copy-code=8K -o little.data -e rvtrace//u -- made-code ./plugin.so \
-		flushed toggled 2> little || exit 4'
+		flushed toggled 2> little || exit 4
+	# others want the cpus while the program ends
+	for i in 1 2 3 4; do sh -c "while :; do :; done" & busy="$busy $!"; done
+	for i in 1 2 3; do
+		perf-rvtrace record -o busy$i.data -e rvtrace//u -- made-code ./plugin.so loaded deleted || exit 11
+	done
+	kill $busy'
 ok $? "code that is in no file was recorded"
 grep -qa exec_mm_release "$dir/share/perf-rvtrace"
 has_bpf=$?
@@ -75,6 +81,10 @@ for name in large full; do
 		sh -c "'$HOST/rvt-truth-diff' --lossy --min 10000 '$dir/truth' <'$dir/$name.pc'"
 done
 decoded little
+for i in 1 2 3; do
+	decoded busy$i
+	check "of a program that ends on a busy cpu, time $i" all_of busy$i 10000
+done
 check "a limit: says so" grep -q 'not all code of programs .* --copy-code=SIZE' "$dir/share/little"
 [ "$(gaps little)" -ge 1 ]
 ok $? "a limit: what came before it was copied, the rest is lost ($(gaps little) gaps)"

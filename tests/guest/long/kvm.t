@@ -4,11 +4,9 @@
 # left out. Its flow is that which was executed, and is told apart from the host's. The encoder is
 # out of the guest's reach. workloads/vmm.c and vmm-guest.S are the virtual machine.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../kvm-lib.sh"
 
-check "cross-compile the virtual machine monitor" workload vmm -static
-check "cross-compile its guest" "$LAB" cross-cc -nostdlib -static \
-	-Wl,-Ttext=0x80000000,--build-id=none,--nmagic,--no-warn-rwx-segments \
-	-o "$guest_bin/vmm-guest" "$TOP/tests/guest/workloads/vmm-guest.S"
+kvm_programs
 "$LAB" cross nm "$guest_bin/vmm-guest" >"$guest_bin/kallsyms" &&
 	"$LAB" cross strip -o "$guest_bin/vmm-guest.stripped" "$guest_bin/vmm-guest"
 ok $? "its symbols on their own"
@@ -21,13 +19,6 @@ lab_options="--cpu rv64,h=true"
 three=$guest_bin/etrace-guests two=$TOP/tools/model/params/etrace-2.0
 # where the encoder of hart 0 is (lab run --mem 1024)
 encoder=0xc0000000
-
-# kvm_module KERNEL: a copy of the kernel's module
-kvm_module()
-{
-	xz -dc "$("$LAB" path "kernel-$1")"/usr/lib/modules/*/kernel/arch/riscv/kvm/kvm.ko.xz \
-		>"$guest_bin/kvm.ko"
-}
 
 # In all scenes.
 load="insmod rvtrace.ko && insmod kvm.ko || exit 1

@@ -50,7 +50,7 @@ struct thread_info {
 struct task_struct___memory {
 	struct thread_info thread_info;
 	__u32 self_exec_id;
-	struct mm_struct *active_mm;
+	struct mm_struct *mm, *active_mm;
 	struct signal_struct *signal;
 } KERNEL_STRUCT;
 
@@ -139,13 +139,14 @@ struct {
 
 /*
  * Files mapped executable, by process; the newest ones. Whether a file has a name is only known at
- * the end. Shared mappings are not in it: a compiler's are large, and its children do not execute
- * them.
+ * the end.
  */
 struct files {
 	__u64 start[MAX_FILES], end[MAX_FILES];
 	struct inode *inode[MAX_FILES];		/* NULL: on the file system for huge pages */
+	__u32 shared;				/* a bit for each */
 	__u32 n;
+	__u32 copied;				/* all that have no name, at the end */
 };
 
 struct {
@@ -232,6 +233,7 @@ static __u64 put_page(struct pt_regs *ctx, struct room *room, struct user_code_b
 struct job {
 	__u32 kind, flags;
 	__u32 n, at;		/* .at: the current one */
+	__u32 exits;		/* unmaps() is next, for each of them that is a file */
 	__u64 addr[MAX_RANGES], end[MAX_RANGES];
 };
 
@@ -318,6 +320,8 @@ int copy_ranges(struct pt_regs *ctx)
 {
 	struct copying c = { ctx, get_job() };
 	struct user_code_budget *b = get_budget();
+	int pid = bpf_get_current_pid_tgid() >> 32;
+	struct files *files;
 	__u32 at;
 
 	if (!c.job || !b)
@@ -328,8 +332,12 @@ int copy_ranges(struct pt_regs *ctx)
 		for (__u32 i = 0; i < MAX_PAGES + MAX_RANGES && !copy_next(i, &c); i++)
 			;
 	at = c.job->at;
-	if (at < c.job->n && at < MAX_RANGES && c.job->addr[at] < c.job->end[at])
+	if (at < (c.job->exits ? MAX_AREAS : c.job->n) && at < MAX_RANGES &&
+	    c.job->addr[at] < c.job->end[at])
 		b->refused |= USER_CODE_LARGE;
+	files = c.job->exits ? bpf_map_lookup_elem(&mapped, &pid) : NULL;
+	if (files)
+		files->copied = at >= c.job->n;
 	return 0;
 }
 
@@ -343,6 +351,7 @@ static __always_inline void copy_range(struct pt_regs *ctx, __u32 kind, __u32 fl
 		return;
 	job->kind = kind;
 	job->flags = flags;
+	job->exits = 0;
 	job->n = 1;
 	job->at = 0;
 	job->addr[0] = addr;
@@ -385,6 +394,23 @@ static __always_inline void keep_file(struct vm_area_struct *vma, struct file *f
 	files->end[n] = BPF_CORE_READ(vma, vm_end);
 	files->inode[n] = BPF_CORE_READ(vma, vm_flags) & VM_HUGETLB ?
 			  NULL : BPF_CORE_READ(file, f_inode);
+	files->shared &= ~(1u << n);
+	if (BPF_CORE_READ(vma, vm_flags) & VM_SHARED)
+		files->shared |= 1u << n;
+}
+
+/* Returns whether exits() has copied the mapping. */
+static __always_inline int was_copied(struct vm_area_struct *vma)
+{
+	int pid = bpf_get_current_pid_tgid() >> 32, kept = 0;
+	struct files *files = bpf_map_lookup_elem(&mapped, &pid);
+	__u64 start = BPF_CORE_READ(vma, vm_start);
+
+	if (!files || !files->copied)
+		return 0;
+	for (__u32 i = 0; i < MAX_FILES; i++)
+		kept |= files->start[i] == start;
+	return kept;
 }
 
 /* ---- mapped executable ---- */
@@ -442,7 +468,7 @@ int maps(struct pt_regs *ctx)
 	if (!(flags & VM_EXEC) || !is_wanted(CURRENT(ctx)) ||
 	    (!file && BPF_CORE_READ(vma, vm_ops)))
 		return 0;
-	if (file && !(flags & VM_SHARED))
+	if (file)
 		keep_file(vma, file);
 	if (!file && flags & VM_WRITE)
 		keep_writable(start, end);
@@ -471,7 +497,9 @@ int flushes(struct pt_regs *ctx)
 
 /*
  * Runs when the program unmaps, or when nobody has its memory any more. If others had it, too, the
- * current task may be one of them.
+ * current task may be one of them. A task that ends has no memory of its own any more, and can only
+ * read this as long as no other task runs: exits() copies the newest files before, if they are not
+ * too large.
  */
 SEC("kprobe/uprobe_munmap")
 int unmaps(struct pt_regs *ctx)
@@ -482,7 +510,8 @@ int unmaps(struct pt_regs *ctx)
 
 	if (!file || !(BPF_CORE_READ(vma, vm_flags) & VM_EXEC) ||
 	    BPF_CORE_READ(task, active_mm) != BPF_CORE_READ(vma, vm_mm) ||
-	    !is_nameless(vma, file) || !is_wanted(task))
+	    !is_nameless(vma, file) || !is_wanted(task) ||
+	    (!BPF_CORE_READ(task, mm) && was_copied(vma)))
 		return 0;
 	copy_range(ctx, RVT_USER_CODE_STAYED, 0, BPF_CORE_READ(vma, vm_start),
 		   BPF_CORE_READ(vma, vm_end));
@@ -504,27 +533,32 @@ static __always_inline void put_writable(struct job *job, int pid)
 	bpf_map_delete_elem(&writable, &pid);
 }
 
-static __always_inline void put_nameless(struct job *job, int pid, int wanted)
+/* Fills in the ranges of files without a name, those in shared mappings only if @shared. */
+static __always_inline void put_nameless(struct job *job, int pid, int shared)
 {
 	struct files *files = bpf_map_lookup_elem(&mapped, &pid);
+	__u32 zero = 0;
 
+	if (!files)
+		files = bpf_map_lookup_elem(&no_files, &zero);
+	if (!files)
+		return;
 	for (__u32 i = 0; i < MAX_FILES; i++) {
-		__u32 n = MAX_AREAS + i, names = 1;
+		struct inode *inode = files->inode[i];
+		/* 0 if there is no inode */
+		__u32 names = BPF_CORE_READ(inode, i_nlink), n = MAX_AREAS + i;
+		__u32 skip = !shared && files->shared >> i & 1;
 
-		if (files && wanted) {
-			struct inode *inode = files->inode[i];
-
-			/* 0 if there is no inode */
-			names = BPF_CORE_READ(inode, i_nlink);
-			job->addr[n] = files->start[i];
-		}
-		job->end[n] = files && !names ? files->end[i] : 0;
+		job->addr[n] = files->start[i];
+		job->end[n] = names || skip ? 0 : files->end[i];
 	}
-	bpf_map_delete_elem(&mapped, &pid);
 }
 
-/* Copies what is left of a program that ends, with @nameless files or without. */
-static __always_inline void copy_rest(struct pt_regs *ctx, int nameless)
+/*
+ * Copies what is left of a program that ends. What it shares is left out if @shared is 0: a
+ * compiler's mappings are large, and its children do not execute them.
+ */
+static __always_inline void copy_rest(struct pt_regs *ctx, int shared)
 {
 	int pid = bpf_get_current_pid_tgid() >> 32;
 	struct job *job = get_job();
@@ -532,9 +566,13 @@ static __always_inline void copy_rest(struct pt_regs *ctx, int nameless)
 	if (!job || !is_wanted(CURRENT(ctx)))
 		return;
 	put_writable(job, pid);
-	put_nameless(job, pid, nameless);
+	put_nameless(job, pid, shared);
+	/* else unmaps() is next, and looks there */
+	if (!shared)
+		bpf_map_delete_elem(&mapped, &pid);
 	job->kind = RVT_USER_CODE_STAYED;
 	job->flags = 0;
+	job->exits = shared;
 	job->n = MAX_RANGES;
 	job->at = 0;
 	bpf_tail_call(ctx, &copiers, 0);
@@ -547,7 +585,7 @@ int exits(struct pt_regs *ctx)
 	struct mm_struct *mm = (void *)ctx->a1;
 
 	if (BPF_CORE_READ(CURRENT(ctx), signal, live.counter) <= 0)
-		copy_rest(ctx, BPF_CORE_READ(mm, mm_users.counter) > 1);
+		copy_rest(ctx, BPF_CORE_READ(mm, mm_users.counter) <= 1);
 	return 0;
 }
 
@@ -558,11 +596,14 @@ int exits(struct pt_regs *ctx)
 SEC("kprobe/exec_mm_release")
 int execs(struct pt_regs *ctx)
 {
-	copy_rest(ctx, 1);
+	copy_rest(ctx, 0);
 	return 0;
 }
 
-/* Gives a child the files of its parent, which no probe reports. */
+/*
+ * Gives a child the files of its parent, which no probe reports, and none of an older process with
+ * its number.
+ */
 SEC("raw_tp/sched_process_fork")
 int forks(__u64 *ctx)
 {
@@ -570,8 +611,12 @@ int forks(__u64 *ctx)
 	int from = BPF_CORE_READ(parent, tgid), to = BPF_CORE_READ(child, tgid);
 	struct files *files = bpf_map_lookup_elem(&mapped, &from);
 
-	if (files && from != to)
+	if (from == to)
+		return 0;
+	if (files)
 		bpf_map_update_elem(&mapped, &to, files, 0);
+	else
+		bpf_map_delete_elem(&mapped, &to);
 	return 0;
 }
 
