@@ -116,6 +116,15 @@ check "truncated perf.data: an error, with what could be read" fails "$rv" scrip
 check "truncated perf.data: says so" says "$dir/message" 'truncated\|cut\|ends'
 check "not a perf.data: an error" fails "$rv" script -i "$0"
 check "not a perf.data: says so" says "$dir/message" 'not a perf.data'
+mkdir -p "$dir/with-kcore"
+check "a directory without a recording: an error" fails "$rv" script -i "$dir/with-kcore"
+check "a directory without a recording: says so" says "$dir/message" "directory without a recording"
+cp "$dir/share/perf.data" "$dir/with-kcore/data"
+sum_of() { "$rv" script -i "$1" --symfs "$dir/share:$("$LAB" path guest)" --raw-pc | cksum; }
+is "a directory of perf record --kcore is read" "$(sum_of "$dir/share/perf.data")" "$(sum_of "$dir/with-kcore")"
+touch "$dir/with-kcore/data.0"
+check "a recording in several files: an error" fails "$rv" script -i "$dir/with-kcore"
+check "a recording in several files: says so" says "$dir/message" "--threads"
 check "no file: an error" fails "$rv" script -i "$dir/absent"
 check "no file: says so" says "$dir/message" 'No such file'
 mkdir -p "$dir/empty"

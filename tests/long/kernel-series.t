@@ -88,5 +88,18 @@ check "comments for kernel-doc are well-formed" python3 "$work/source/tools/docs
 check "the kernel builds with it, built in, with branch stacks" \
 	built y riscv_ctr_brstack.o -e RISCV_CTR_BRSTACK -d RISCV_CTR
 check "the kernel builds with it, as modules" built m riscv_ctr_core.o -d RISCV_CTR_BRSTACK -m RISCV_CTR
+# Directories that the series touches, with all options of the kernel as modules
+all_modules()
+{
+	local objects=$work/all-modules
+
+	kernel_make -s "O=$objects" allmodconfig || return
+	grep -qx "CONFIG_RVTRACE=m" "$objects/.config" || { echo "CONFIG_RVTRACE is not m"; return 1; }
+	kernel_make "O=$objects" -j "$(nproc)" W=1 drivers/hwtracing/ drivers/perf/ arch/riscv/kernel/ >"$work/log" 2>&1 ||
+		{ tail -n 20 "$work/log"; return 1; }
+	! grep -E '(hwtracing/rvtrace|perf/riscv_).*warning' "$work/log" &&
+		[ -s "$objects/drivers/hwtracing/rvtrace/rvtrace-core.o" ]
+}
+check "allmodconfig: the directories that it touches build" all_modules
 check "it can be taken back" taken_back
 done_testing

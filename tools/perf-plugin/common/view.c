@@ -11,6 +11,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 #include "common/cmd.h"
+#include "common/directory.h"
 #include "common/json.h"
 #include "common/lost-code.h"
 #include "common/memory.h"
@@ -24,7 +25,8 @@
 #define SHOWN_FILES 10
 
 struct view {
-	struct view_options options;
+	struct view_options options;	/* .input: the file, in the directory if it is one */
+	struct directory directory;
 	struct rvt_session *session;
 	struct lost_code *lost_code;
 	struct trigger_marks *triggers;	/* NULL: there are none */
@@ -185,11 +187,29 @@ static void check_machine(const struct view *view)
 			    "copy of its files", arch, uts.machine);
 }
 
+/* Finds the recording's file, and with it the kernel's code if nobody named that. */
+static int find_input(struct view *view)
+{
+	struct view_options *options = &view->options;
+
+	if (!options->input)
+		options->input = "perf.data";
+	if (directory_find(options->input, &view->directory))
+		return -1;
+	if (!view->directory.data)
+		return 0;
+	options->input = view->directory.data;
+	if (!options->session.kcore && !options->session.vmlinux)
+		options->session.kcore = view->directory.kcore;
+	if (!options->session.kallsyms)
+		options->session.kallsyms = view->directory.kallsyms;
+	return 0;
+}
+
 struct view *view_open(const struct view_options *options)
 {
 	struct view *view = calloc(1, sizeof(*view));
-	const char *input = options->input ? options->input : "perf.data";
-	const char *word = cmd_first_word();
+	const char *input, *word = cmd_first_word();
 	char *error = NULL;
 
 	if (word)
@@ -210,6 +230,9 @@ struct view *view_open(const struct view_options *options)
 	    parse_list(options->tids, "thread ids", &view->tids, &view->n_tids))
 		goto fail;
 	memory_watch(options->max_memory ? options->max_memory : memory_default());
+	if (find_input(view))
+		goto fail;
+	input = view->options.input;
 	if (cmd_check_owner(input, options->force))
 		goto fail;
 	if (rvt_session_open(input, &view->options.session, &view->session, &error)) {
@@ -241,10 +264,16 @@ void view_close(struct view *view)
 	rvt_index_free(view->index);
 	free(view->granules);
 	lost_code_destroy(view->lost_code);
+	directory_free(&view->directory);
 	free(view->cpus);
 	free(view->pids);
 	free(view->tids);
 	free(view);
+}
+
+const char *view_input(const struct view *view)
+{
+	return view->options.input;
 }
 
 struct rvt_session *view_session(struct view *view)
@@ -258,7 +287,7 @@ int view_refuse_ctr(const struct view *view, const char *why)
 		return 0;
 	return cmd_error(-EINVAL, "%s has Control Transfer Records, which are samples: %s; look at "
 			 "them with perf rvtrace report",
-			 view->options.input ? view->options.input : "perf.data", why);
+			 view->options.input, why);
 }
 
 static bool in_list(const int *list, int n, int value)
@@ -498,13 +527,12 @@ static bool choose_granules(struct view *view,
 
 const struct rvt_index *view_index(struct view *view)
 {
-	const char *input = view->options.input ? view->options.input : "perf.data";
 	char *path;
 
 	if (view->looked_for_index || view->options.no_index || view->options.shares)
 		return view->index;
 	view->looked_for_index = true;
-	path = rvt_index_path(input);
+	path = rvt_index_path(view->options.input);
 	if (path)
 		view->index = read_index(view, path);
 	free(path);

@@ -48,7 +48,7 @@ enum { VIEW_OPTIONS = 512, VIEW_SYMFS, VIEW_VMLINUX, VIEW_KCORE, VIEW_KALLSYMS, 
 	{ "share", required_argument, NULL, VIEW_SHARE }, \
 	{ "reference-walk", no_argument, NULL, VIEW_REFERENCE }
 #define VIEW_HELP \
-"  -i, --input FILE      recording (perf.data)\n" \
+"  -i, --input FILE      recording (perf.data), or its directory (perf record --kcore)\n" \
 "      --symfs DIR[:DIR] the recorded machine's files; --no-debuginfod: ask no server\n" \
 "      --vmlinux FILE    kernel code, or --kcore FILE; --kallsyms FILE: its symbols\n" \
 "      --firmware FILE   machine mode's ELF file; --guestvmlinux, --guestkallsyms FILE: guests'\n" \
@@ -100,6 +100,8 @@ struct view;
 /* Opens the recording. Returns NULL after a message. */
 struct view *view_open(const struct view_options *options);
 void view_close(struct view *view);
+/* The recording's file; valid until view_close(). */
+const char *view_input(const struct view *view);
 struct rvt_session *view_session(struct view *view);
 /*
  * For a command that needs flow: rejects Control Transfer Records, "they are samples: " @why.

@@ -134,7 +134,7 @@ static int make_index(struct rvt_session *session, const char *path, bool calls)
 static int run(const struct view_options *options, bool calls)
 {
 	struct view *view = view_open(options);
-	char *path = view ? rvt_index_path(options->input) : NULL;
+	char *path = view ? rvt_index_path(view_input(view)) : NULL;
 	int err = view ? -ENOMEM : -EINVAL;
 
 	if (path)

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "common/cmd.h"
+#include "common/directory.h"
+
+/* Makes *@file the path of @name in @path, if there is such a file. Returns 0 or -ENOMEM. */
+static int find(const char *path, const char *name, char **file)
+{
+	if (asprintf(file, "%s/%s", path, name) < 0) {
+		*file = NULL;
+		return -ENOMEM;
+	}
+	if (access(*file, F_OK)) {
+		free(*file);
+		*file = NULL;
+	}
+	return 0;
+}
+
+int directory_find(const char *path, struct directory *directory)
+{
+	char *other = NULL;
+	struct stat st;
+	int err;
+
+	*directory = (struct directory){};
+	if (stat(path, &st) || !S_ISDIR(st.st_mode))
+		return 0;
+	err = find(path, "data", &directory->data);
+	if (!err)
+		err = find(path, "data.0", &other);
+	if (!err)
+		err = find(path, "kcore_dir/kcore", &directory->kcore);
+	if (!err)
+		err = find(path, "kcore_dir/kallsyms", &directory->kallsyms);
+	if (err)
+		cmd_error(err, "out of memory");
+	else if (!directory->data)
+		err = cmd_error(-EINVAL, "%s: a directory without a recording: perf record --kcore "
+				"makes one with the file 'data'", path);
+	else if (other)
+		err = cmd_error(-EINVAL, "%s: recorded with --threads, into several files: only "
+				"one file can be read", path);
+	free(other);
+	if (err)
+		directory_free(directory);
+	return err;
+}
+
+void directory_free(struct directory *directory)
+{
+	free(directory->data);
+	free(directory->kcore);
+	free(directory->kallsyms);
+	*directory = (struct directory){};
+}
