@@ -25,7 +25,8 @@
 #define SESSIONS 3	/* that a recording is opened in, one after the other */
 
 struct result {
-	uint64_t insns, bytes, branches, checked, edges;
+	uint64_t insns, bytes, branches, checked;
+	uint64_t checksum;	/* of what was counted; 0: nothing was */
 	double first, best;	/* seconds of processor time, the least; 0: none yet */
 	uint64_t cycles;	/* of the processor, in the run that took fewest; 0: not counted */
 };
@@ -34,7 +35,7 @@ struct bench {
 	const char *file;
 	struct rvt_session_options options;
 	unsigned int rounds;
-	uint64_t checked, edges;
+	uint64_t checked, checksum;
 	int null;			/* where text goes */
 	int cycles;			/* counts them; -1: the machine does not */
 	struct decode_output output;
@@ -121,13 +122,29 @@ static int write_null(void *ctx, const char *text, size_t len)
 	return write(b->null, text, len) == (ssize_t)len ? 0 : -EIO;
 }
 
+/* What an edge adds to the checksum, or an instruction at @from, where @to is 0. */
+static uint64_t mix(uint64_t from, uint64_t to)
+{
+	const uint64_t x = (from ^ to << 32 ^ to >> 32) * 0x9e3779b97f4a7c15ull;
+
+	return (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
+}
+
+/* The checksum does not depend on the order of counts, nor on how code is cut into runs. */
 static int count_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run,
 		     uint64_t times)
 {
+	const uint8_t *halfwords = run->block->halfwords;
+	uint64_t pc = run->block->pc;
 	struct bench *b = ctx;
 
 	(void)hart;
 	b->checked += run->count * times;
+	for (uint32_t k = 0; k < run->first + run->count; k++) {
+		if (k >= run->first)
+			b->checksum += times * mix(pc, 0);
+		pc += 2 * halfwords[k];
+	}
 	return 0;
 }
 
@@ -137,10 +154,7 @@ static int count_edge(void *ctx, struct rvt_hart_flow *hart, uint64_t from, uint
 	struct bench *b = ctx;
 
 	(void)hart;
-	(void)from;
-	(void)to;
-	(void)iclass;
-	b->edges += times;
+	b->checksum += times * mix(from + iclass, to);
 	return 0;
 }
 
@@ -190,11 +204,11 @@ static int measure_session(struct bench *b, unsigned int rounds,
 	}
 	opening = now() - opening;
 	for (unsigned int i = 0; i < rounds && !ret; i++) {
-		b->checked = b->edges = 0;
+		b->checked = b->checksum = 0;
 		ret = run_once(b, session, sink, r, i ? 0 : opening);
 	}
 	r->checked = b->checked;
-	r->edges = b->edges;
+	r->checksum = b->checksum;
 	rvt_session_close(session);
 	return ret;
 }
@@ -223,6 +237,8 @@ static void report(const char *what, const struct result *r)
 	printf("%-10s %12" PRIu64 " %8.1f %10.1f %9.1f %8s %9.2f %9.2f\n", what, r->insns,
 	       r->insns / r->best / 1e6, r->bytes / r->best / 1e6, r->best * 1e9 / r->branches,
 	       cycles, r->best, r->first / r->best);
+	if (r->checksum)
+		printf("%-10s %016" PRIx64 "\n", "checksum", r->checksum);
 }
 
 static int bench(struct bench *b, const char *only)
