@@ -37,6 +37,13 @@ bench-index:
 	@$(MAKE) --no-print-directory lab
 	@tools/bench/index
 
+## make bench-without  what each mechanism of the engine brings
+bench-without:
+	@tools/setup-host valgrind
+	@$(MAKE) --no-print-directory lab
+	@tools/bench/without
+.PHONY: bench-without
+
 ## make bench-scaling  how decoding scales with trace and mappings
 bench-scaling: $(B)/host/rvt-scale
 	@tools/bench/scaling
