@@ -26,7 +26,7 @@
 
 struct result {
 	uint64_t insns, bytes, branches, checked;
-	uint64_t checksum;	/* of what was counted; 0: nothing was */
+	uint64_t checksum;	/* of what was counted; 0: none */
 	double first, best;	/* seconds of processor time, the least; 0: none yet */
 	uint64_t cycles;	/* of the processor, in the run that took fewest; 0: not counted */
 };
@@ -36,6 +36,7 @@ struct bench {
 	struct rvt_session_options options;
 	unsigned int rounds;
 	uint64_t checked, checksum;
+	bool sums;			/* counts have a checksum */
 	int null;			/* where text goes */
 	int cycles;			/* counts them; -1: the machine does not */
 	struct decode_output output;
@@ -140,6 +141,8 @@ static int count_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 
 	(void)hart;
 	b->checked += run->count * times;
+	if (!b->sums)
+		return 0;
 	for (uint32_t k = 0; k < run->first + run->count; k++) {
 		if (k >= run->first)
 			b->checksum += times * mix(pc, 0);
@@ -154,7 +157,8 @@ static int count_edge(void *ctx, struct rvt_hart_flow *hart, uint64_t from, uint
 	struct bench *b = ctx;
 
 	(void)hart;
-	b->checksum += times * mix(from + iclass, to);
+	if (b->sums)
+		b->checksum += times * mix(from + iclass, to);
 	return 0;
 }
 
@@ -312,18 +316,19 @@ int main(int argc, char **argv)
 	const char *only = NULL;
 	int c, ret;
 
-	while ((c = getopt(argc, argv, "n:s:w:r")) != -1) {
+	while ((c = getopt(argc, argv, "n:s:w:rc")) != -1) {
 		switch (c) {
 		case 'n': b.rounds = atoi(optarg) > 0 ? atoi(optarg) : 1; break;
 		case 's': b.options.symfs = optarg; break;
 		case 'w': only = optarg; break;
 		case 'r': b.options.reference_walk = true; break;
+		case 'c': b.sums = true; break;
 		default: return 2;
 		}
 	}
 	if (optind != argc - 1) {
 		fprintf(stderr, "usage: rvt-bench [-n ROUNDS] [-s SYMFS] "
-			"[-w walk|counts|runs|lines|every] [-r] RECORDING\n");
+			"[-w walk|counts|runs|lines|every] [-r] [-c] RECORDING\n");
 		return 2;
 	}
 	b.file = argv[optind];
