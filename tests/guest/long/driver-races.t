@@ -31,8 +31,11 @@ found_race
 GUEST_TIMEOUT=${GUEST_TIMEOUT:-2400}
 # What KCSAN says is looked at in no_races.
 expected='BUG: KCSAN'
-lab_options='--append iomem=relaxed'
-selftest_before="export RVTRACE_TRIGGER_REGISTER=0xe00 RVTRACE_CYCLES=${RVTRACE_CYCLES:-300}"
+lab_options="--append iomem=relaxed $races_options"
+check "a module that has a race is built" helper_modules kcsan rvt_race
+selftest_before="$races_before
+	export RVTRACE_TRIGGER_REGISTER=0xe00 RVTRACE_CYCLES=${RVTRACE_CYCLES:-300}"
+selftest_after=$races_after
 if part selftests; then
 	selftests selftests kcsan user-io=on basic modes switches filters safety life
 	check "selftests: no races of the driver" no_races

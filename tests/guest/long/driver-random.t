@@ -13,7 +13,7 @@ GUEST_TIMEOUT=${GUEST_TIMEOUT:-$((6 * seconds + 1200))}
 keep_truth=
 # What the driver says of events that it refuses is no complaint. KCSAN's reports are looked at below.
 expected='BUG: KCSAN'
-selftest_before="export RVTRACE_SECONDS=$seconds RVTRACE_HOTPLUG=${RVTRACE_HOTPLUG:-1} RVTRACE_CONTROL=${RVTRACE_CONTROL:-0} RVTRACE_SEED=${RVTRACE_SEED:-$(date +%j)}"
+seeds="export RVTRACE_SECONDS=$seconds RVTRACE_HOTPLUG=${RVTRACE_HOTPLUG:-1} RVTRACE_CONTROL=${RVTRACE_CONTROL:-0} RVTRACE_SEED=${RVTRACE_SEED:-$(date +%j)}"
 for kernel in ${KERNELS:-testing debug kcsan}; do
 	case $kernel in
 	debug | kcsan)
@@ -23,6 +23,15 @@ for kernel in ${KERNELS:-testing debug kcsan}; do
 		;;
 	esac
 	lab_options='--append kmemleak=off --smp 4 --machine aia=aplic-imsic'
+	selftest_before=$seeds
+	selftest_after=
+	if [ $kernel = kcsan ]; then
+		check "kcsan: a module that has a race is built" helper_modules kcsan rvt_race
+		lab_options+=" $races_options"
+		selftest_before="$races_before
+			$seeds"
+		selftest_after=$races_after
+	fi
 	selftests $kernel $kernel '' random
 	grep -h '^ok\|^not ok' "$dir/share/random.tap" | sed 's/^/# /'
 	[ $kernel != kcsan ] || check "kcsan: no races of the driver" no_races
