@@ -20,14 +20,22 @@ quiet()
 	return 1
 }
 
-# races_of_driver: the reports of KCSAN on the console in which the driver has a part. Others are the
-# kernel's own: it has some that are known and do no harm.
+# races_of_driver: the reports of KCSAN on the console in which the driver makes an access, or calls
+# what makes it (three frames). Others are the kernel's own: it has some that are known and do no
+# harm, such as that of a spin lock's count for mmiowb(), which belongs to its hart.
 races_of_driver()
 {
 	awk '{ sub(/\r$/, "") }
-		/BUG: KCSAN/ { report = ""; inside = 1 }
+		/BUG: KCSAN/ { report = ""; inside = 1; frames = 3; ours = 0 }
 		inside { report = report $0 "\n" }
-		inside && /======/ { if (report ~ /rvtrace|riscv_ctr/) printf "%s", report; inside = 0 }' "$dir/console"
+		inside && /(read|write|race at unknown origin).* (to|of) / { frames = 0 }
+		inside && frames < 3 && /\+0x[0-9a-f]+\/0x/ && !/ (print_report|kcsan_[a-z_]*|__tsan_[a-z0-9_]*)\+/ {
+			if (!frames && / do_raw_spin_/)
+				frames = 3
+			frames++
+			ours = ours || (frames <= 3 && /\[(rvtrace|riscv_ctr)\]/)
+		}
+		inside && /======/ { if (ours) printf "%s", report; inside = 0 }' "$dir/console"
 }
 
 # Of so many accesses KCSAN watches one. The kernel's 4000 are for faster machines.
