@@ -50,6 +50,24 @@ native_in_guest='
 	insmod rvtrace.ko || exit 1
 	seq 1 600 | awk "{ print (\$1 * 7919) % 100003, \"word\" \$1 }" > input'
 
+# native_tests NAME KERNEL MODEL-ARGS: perf's own tests of RISC-V trace pass in a guest.
+native_tests()
+{
+	local name=$1 kernel=$2 args=$3
+
+	tar -C "$native_riscv/libexec" -cf "$guest_bin/perf-core.tar" perf-core/tests || return
+	guest "$name" "$kernel" "$args" '
+		export LD_LIBRARY_PATH=/mnt/share PERF_EXEC_PATH=/tmp/perf-core
+		busybox tar -C /tmp -xf perf-core.tar && cp native-perf perf && insmod rvtrace.ko || exit 1
+		perf test -v "RISC-V trace" > tests.out 2>&1
+		rmmod rvtrace'
+	ok $? "$name: perf's tests were run" || return
+	check "$name: perf's test of what it records and decodes passes" \
+		grep -q 'Check RISC-V trace: recording and decoding .*: Ok' "$dir/share/tests.out"
+	check "$name: perf's test of metadata passes" grep -q 'RISC-V trace.*: Ok' "$dir/share/tests.out"
+	check "$name: none of them fails or is skipped" eval "[ -s '$dir/share/tests.out' ] && ! grep ': FAILED\|: Skip' '$dir/share/tests.out'"
+}
+
 # native_perf COMMAND ARGUMENT...: the one of this machine, on what the guest left.
 # Code comes from the cache, for which --symfs would name another.
 native_perf()

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # perf with the series in upstream/perf records and decodes: what it says was executed is what was,
 # instruction by instruction, by target and protocol. PARTS="E-Trace-chosen N-Trace-kernel" runs
-# these parts only: a protocol, and chosen, plain, cpu, users or kernel; or recorder-6.12.
+# these parts only: a protocol, and chosen, plain, cpu, users or kernel; or tests, recorder-6.12.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../native-lib.sh"
 
@@ -80,6 +80,11 @@ matrix()
 matrix N-Trace ''
 hook_options="--params $TOP/tools/model/params/etrace-2.0 --discovery registers"
 matrix E-Trace "etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace"
+
+if part tests; then
+	hook_options=
+	native_tests tests testing ''
+fi
 
 # Where `make perf ARCH=riscv PERF_VERSION=6.12` was run: it records on its kernel, perf above decodes.
 recorder=$native_riscv-6.12/bin/perf

@@ -4,6 +4,7 @@
 # pass, and what is recorded is what was executed.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../driver-lib.sh"
+. "$(dirname "$0")/../native-lib.sh"
 
 "$LAB" debug-kernel series >"$TOP/build/guest/series-kernel.log" 2>&1 ||
 	skip_all "no kernel with the series: $(tail -n 1 "$TOP/build/guest/series-kernel.log")"
@@ -37,5 +38,13 @@ for protocol in N-Trace E-Trace; do
 	check "$protocol: no complaint of the kernel" quiet "$dir/console"
 	check "$protocol: no rule of the control interface was broken" no_violations
 done
+# With perf of the other series, where it is built
+if native_built; then
+	native_guest_programs
+	hook_options=
+	native_tests perf series ''
+else
+	skip "perf's own tests" "$native_missing"
+fi
 rm -rf "$guest_bin"
 done_testing
