@@ -118,7 +118,7 @@ check "not a perf.data: an error" fails "$rv" script -i "$0"
 check "not a perf.data: says so" says "$dir/message" 'not a perf.data'
 mkdir -p "$dir/with-kcore"
 check "a directory without a recording: an error" fails "$rv" script -i "$dir/with-kcore"
-check "a directory without a recording: says so" says "$dir/message" "directory without a recording"
+check "a directory without a recording: says so" says "$dir/message" "no directory with the file .data."
 cp "$dir/share/perf.data" "$dir/with-kcore/data"
 sum_of() { "$rv" script -i "$1" --symfs "$dir/share:$("$LAB" path guest)" --raw-pc | cksum; }
 is "a directory of perf record --kcore is read" "$(sum_of "$dir/share/perf.data")" "$(sum_of "$dir/with-kcore")"

@@ -41,8 +41,8 @@ int directory_find(const char *path, struct directory *directory)
 	if (err)
 		cmd_error(err, "out of memory");
 	else if (!directory->data)
-		err = cmd_error(-EINVAL, "%s: a directory without a recording: perf record --kcore "
-				"makes one with the file 'data'", path);
+		err = cmd_error(-EINVAL, "%s: not a regular file, and no directory with the file "
+				"'data', as perf record --kcore makes", path);
 	else if (other)
 		err = cmd_error(-EINVAL, "%s: recorded with --threads, into several files: only "
 				"one file can be read", path);
