@@ -107,9 +107,22 @@ for kernel in stable testing; do
 	check "$kernel: no violation" no_violations
 done
 
+recorded=$dir
+# The key is switched when all has been traced, just before the kernel's code is copied.
+check "what switches the key is built" "$LAB" cross-cc -O2 -Wall -shared -fPIC -o "$guest_bin/late-key.so" \
+	"$TOP/tests/guest/workloads/late-key.c"
+# shellcheck disable=SC2016 # expands in the guest
+guest late testing '' '
+	insmod rvtrace.ko && insmod rvt_first.ko || exit 1
+	p=/sys/module/rvt_first/parameters
+	LATE_KEY=$p/key LD_PRELOAD=./late-key.so perf-rvtrace record -o perf.data -- sh -c "echo 43 > $p/run" || exit 2'
+ok $? "a key is switched between the end of tracing and the copy of the code"
+check "what was decoded is what was executed before" equals_truth "$dir/share/perf.data" --min 10000
+check "with the way of the code that was off at the end" sh -c "'$HOST/perf-rvtrace' script -i '$dir/share/perf.data' \
+	--call-trace -F sym --symfs '$dir/share:$("$LAB" path guest)' | grep -q first_off"
+
 # Debian's kernels do not compile BPF unless they are told to. The key is off at the end: only who
 # was told that it was on can know what ran.
-recorded=$dir
 # shellcheck disable=SC2016 # expands in the guest
 guest keys $kernel '' '
 	insmod rvtrace.ko || exit 1

@@ -44,8 +44,10 @@ int bpf_output_open(struct recorder *rec, struct bpf_output *output, const char 
 		uint32_t cpu = rec->rings[n].cpu;
 
 		err = record_open_extra(rec, n, -1, &output->event);
-		if (!err)
-			err = bpf_map_update_elem(map, &cpu, &rec->fds[rec->n_fds - 1].fd, BPF_ANY);
+		if (err)
+			break;
+		rec->fds[rec->n_fds - 1].bpf = true;
+		err = bpf_map_update_elem(map, &cpu, &rec->fds[rec->n_fds - 1].fd, BPF_ANY);
 	}
 	return err;
 }

@@ -41,10 +41,14 @@ int record_resume(struct recorder *rec)
 	return enable(rec, true);
 }
 
+/*
+ * Our BPF programs still report: the kernel's code is copied afterwards, and what changes until then
+ * must be known.
+ */
 static void disable_ring(const struct recorder *rec, unsigned int ring, bool trace)
 {
 	for (size_t i = 0; i < rec->n_fds; i++)
-		if (rec->fds[i].ring == ring && rec->fds[i].trace == trace)
+		if (rec->fds[i].ring == ring && rec->fds[i].trace == trace && !rec->fds[i].bpf)
 			ioctl(rec->fds[i].fd, PERF_EVENT_IOC_DISABLE, 0);
 }
 

@@ -55,6 +55,7 @@ struct event_fd {
 	int fd;
 	unsigned int ring;
 	bool trace;
+	bool bpf;		/* BPF programs of ours write to it */
 	pid_t tid;
 	unsigned int trigger;	/* as in struct extra_event */
 };
