@@ -42,8 +42,8 @@ int record_resume(struct recorder *rec)
 }
 
 /*
- * Our BPF programs still report: the kernel's code is copied afterwards, and what changes until then
- * must be known.
+ * Our BPF programs still report: the kernel's code is copied afterwards, and what changes until
+ * then must be known.
  */
 static void disable_ring(const struct recorder *rec, unsigned int ring, bool trace)
 {

@@ -11,6 +11,7 @@
  */
 int record_enable(struct recorder *rec);
 int record_enable_sideband(struct recorder *rec);
+/* All but the events that our BPF programs write to. */
 void record_disable(struct recorder *rec);
 /* Turn only tracing off and on, while sideband continues. */
 void record_pause(struct recorder *rec);
