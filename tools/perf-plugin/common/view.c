@@ -187,7 +187,10 @@ static void check_machine(const struct view *view)
 			    "copy of its files", arch, uts.machine);
 }
 
-/* Finds the recording's file, and with it the kernel's code if nobody named that. */
+/*
+ * Finds the recording's file, and with it the kernel's code if nobody named that. Returns 0, or
+ * something else after a message.
+ */
 static int find_input(struct view *view)
 {
 	struct view_options *options = &view->options;
@@ -195,7 +198,7 @@ static int find_input(struct view *view)
 	if (!options->input)
 		options->input = "perf.data";
 	if (directory_find(options->input, &view->directory))
-		return -1;
+		return -EINVAL;
 	if (!view->directory.data)
 		return 0;
 	options->input = view->directory.data;
@@ -203,7 +206,10 @@ static int find_input(struct view *view)
 		options->session.kcore = view->directory.kcore;
 	if (!options->session.kallsyms)
 		options->session.kallsyms = view->directory.kallsyms;
-	return 0;
+	return (view->directory.kcore &&
+		cmd_check_owner(view->directory.kcore, options->force)) ||
+	       (view->directory.kallsyms &&
+		cmd_check_owner(view->directory.kallsyms, options->force));
 }
 
 struct view *view_open(const struct view_options *options)
