@@ -20,14 +20,22 @@ guest main testing '' 'kills='"$kills"'
 	END
 	sh /tmp/work &
 	work=$!
-	# moments NAME OPTION...: killed between 0 and 4 seconds after it was started
+	# moments NAME OPTION...: killed at any moment until 4 seconds after it has a file
 	moments()
 	{
 		name=$1; shift
+		begins=0
+		perf-rvtrace record -a "$@" -o /tmp/first.data -- sleep 100 > /tmp/k/log 2>&1 &
+		until [ -s /tmp/first.data ]; do sleep 0.1; begins=$((begins + 1)); done
+		kill -9 $!
+		wait $! 2> /dev/null
+		pkill -x sleep
+		rm /tmp/first.data
 		for i in $(seq 1 $kills); do
 			perf-rvtrace record -a "$@" -o /tmp/k/$name-$i.data -- sleep 100 > /tmp/k/log 2>&1 &
 			recorder=$!
-			sleep $(awk -v i=$i -v name=$name "BEGIN { srand(i length(name)); print 4 * rand() }")
+			sleep $(awk -v i=$i -v name=$name -v begins=$begins \
+				"BEGIN { srand(i length(name)); print (4 + begins / 10) * rand() }")
 			kill -9 $recorder
 			wait $recorder 2> /dev/null
 			pkill -x sleep
