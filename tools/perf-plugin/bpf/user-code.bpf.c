@@ -146,7 +146,7 @@ struct files {
 	struct inode *inode[MAX_FILES];		/* NULL: on the file system for huge pages */
 	__u32 shared;				/* a bit for each */
 	__u32 n;
-	__u32 copied;				/* all that have no name, at the end */
+	__u32 copied;				/* exits() has copied those without a name */
 };
 
 struct {
@@ -233,7 +233,7 @@ static __u64 put_page(struct pt_regs *ctx, struct room *room, struct user_code_b
 struct job {
 	__u32 kind, flags;
 	__u32 n, at;		/* .at: the current one */
-	__u32 exits;		/* unmaps() is next, for each of them that is a file */
+	__u32 exits;		/* exits() made it: unmaps() comes to its files afterwards */
 	__u64 addr[MAX_RANGES], end[MAX_RANGES];
 };
 
@@ -402,15 +402,15 @@ static __always_inline void keep_file(struct vm_area_struct *vma, struct file *f
 /* Returns whether exits() has copied the mapping. */
 static __always_inline int was_copied(struct vm_area_struct *vma)
 {
-	int pid = bpf_get_current_pid_tgid() >> 32, kept = 0;
+	int pid = bpf_get_current_pid_tgid() >> 32, found = 0;
 	struct files *files = bpf_map_lookup_elem(&mapped, &pid);
 	__u64 start = BPF_CORE_READ(vma, vm_start);
 
 	if (!files || !files->copied)
 		return 0;
 	for (__u32 i = 0; i < MAX_FILES; i++)
-		kept |= files->start[i] == start;
-	return kept;
+		found |= files->start[i] == start;
+	return found;
 }
 
 /* ---- mapped executable ---- */
