@@ -20,10 +20,9 @@ guest main testing '' 'kills='"$kills"'
 	END
 	sh /tmp/work &
 	work=$!
-	# moments NAME OPTION...: killed at any moment until 4 seconds after it has a file
-	moments()
+	# begins OPTION...: sets $begins to the tenths of a second until a recorder has a file
+	begins()
 	{
-		name=$1; shift
 		begins=0
 		perf-rvtrace record -a "$@" -o /tmp/first.data -- sleep 100 > /tmp/k/log 2>&1 &
 		until [ -s /tmp/first.data ]; do sleep 0.1; begins=$((begins + 1)); done
@@ -31,6 +30,15 @@ guest main testing '' 'kills='"$kills"'
 		wait $! 2> /dev/null
 		pkill -x sleep
 		rm /tmp/first.data
+	}
+	# moments NAME OPTION...: killed at any moment until 4 seconds after it has a file. The first
+	# start is slower than the others: files are not in memory, the emulator has not met the code.
+	moments()
+	{
+		name=$1; shift
+		begins "$@"
+		begins "$@"
+		echo "$name: a file after $begins tenths" >> begins
 		for i in $(seq 1 $kills); do
 			perf-rvtrace record -a "$@" -o /tmp/k/$name-$i.data -- sleep 100 > /tmp/k/log 2>&1 &
 			recorder=$!
