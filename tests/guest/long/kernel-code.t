@@ -165,7 +165,7 @@ for command in script "report -g" "report --jobs 1" "stat --jobs 1"; do
 	sleep 0.2
 	kill -INT $!
 	wait $!
-	is "Ctrl-C: status of $command" 1 $?
+	is "Ctrl-C: status of $command" 130 $?
 	check "Ctrl-C: $command says how far it came" \
 		grep 'interrupted after [1-9][0-9]* bytes of trace' "$dir/interrupted.err"
 	check "Ctrl-C: $command shows that" test -s "$dir/interrupted"
