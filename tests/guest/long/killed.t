@@ -20,30 +20,22 @@ guest main testing '' 'kills='"$kills"'
 	END
 	sh /tmp/work &
 	work=$!
-	# begins OPTION...: sets $begins to the tenths of a second until a recorder has a file
-	begins()
-	{
-		begins=0
-		perf-rvtrace record -a "$@" -o /tmp/first.data -- sleep 100 > /tmp/k/log 2>&1 &
-		until [ -s /tmp/first.data ]; do sleep 0.1; begins=$((begins + 1)); done
-		kill -9 $!
-		wait $! 2> /dev/null
-		pkill -x sleep
-		rm /tmp/first.data
-	}
-	# moments NAME OPTION...: killed at any moment until 4 seconds after it has a file. The first
-	# start is slower than the others: files are not in memory, the emulator has not met the code.
+	# moments NAME OPTION...: every other one is killed at any moment until 4 seconds after it has a
+	# file; how long that takes differs from start to start. The others within the first 2 seconds.
 	moments()
 	{
 		name=$1; shift
-		begins "$@"
-		begins "$@"
-		echo "$name: a file after $begins tenths" >> begins
 		for i in $(seq 1 $kills); do
-			perf-rvtrace record -a "$@" -o /tmp/k/$name-$i.data -- sleep 100 > /tmp/k/log 2>&1 &
+			file=/tmp/k/$name-$i.data
+			perf-rvtrace record -a "$@" -o $file -- sleep 100 > /tmp/k/log 2>&1 &
 			recorder=$!
-			sleep $(awk -v i=$i -v name=$name -v begins=$begins \
-				"BEGIN { srand(i length(name)); print (4 + begins / 10) * rand() }")
+			latest=2
+			if [ $((i % 2)) = 0 ]; then
+				latest=4
+				until [ -s $file ]; do sleep 0.05; done
+			fi
+			sleep $(awk -v seed=$i$# -v latest=$latest \
+				"BEGIN { srand(seed); print latest * rand() }")
 			kill -9 $recorder
 			wait $recorder 2> /dev/null
 			pkill -x sleep
