@@ -42,6 +42,7 @@ struct view {
 	bool told;		/* losses were told */
 	/* any thread may set these */
 	atomic_bool kernel_lost, guest_lost;
+	atomic_bool guest_refuted;	/* the flow of a guest's kernel contradicts its code */
 	atomic_uint_fast64_t gaps, no_code;	/* LOST events; those for lack of code */
 	atomic_bool wanted;	/* something passed the filters */
 	atomic_uint_fast64_t loops, loop;	/* see struct view_losses */
@@ -786,8 +787,15 @@ int view_summary(struct view *view, uint64_t trace_errors)
 		fprintf(stderr, "  The recording has no copy of the kernel's code: kernel flow is "
 			"lost. Record as root, or give --kcore or --vmlinux.\n");
 	if (trace_errors && view->guest_lost)
-		fprintf(stderr, "  Code of guests is not known, or not all of it: their flow is "
-			"lost. Give --guestvmlinux.\n");
+		fputs(view->options.session.guest_vmlinux ?
+		      "  --guestvmlinux has not all of the guests' code: other flow of theirs is "
+		      "lost, as that of their programs.\n" :
+		      "  Code of guests is not known: their flow is lost. Give --guestvmlinux.\n",
+		      stderr);
+	if (trace_errors && view->guest_refuted)
+		fputs("  The flow of guests contradicts --guestvmlinux. Linux changes its own "
+		      "code: give a copy of the guest's /proc/kcore, made while it runs.\n",
+		      stderr);
 	if (trace_errors || stats.stream.errors)
 		doubt_parameters(view, &stats);
 	if (view->interrupted)
@@ -820,6 +828,9 @@ void view_cut(struct view *view, uint64_t cuts)
 void view_lost(struct view *view, const struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	view->gaps++;
+	if ((event->reason == RVT_REASON_BAD_FLOW || event->reason == RVT_REASON_BAD_INSN) &&
+	    rvt_hart_in_guest(hart) && (int64_t)event->pc < 0)
+		view->guest_refuted = true;
 	if (event->reason != RVT_REASON_NO_CODE)
 		return;
 	view->no_code++;
