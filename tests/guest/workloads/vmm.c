@@ -5,9 +5,10 @@
  * each access to an address that is no memory, and what PROGRAM says with its calls of the SBI
  * extension 0x08000000: function 0 is the end.
  *
- * vmm linux IMAGE DTB INITRD MEMORY: the same with a Linux kernel, whose early console (earlycon=sbi)
- * goes to standard output. Its memory, from MEMORY_BASE on, is the file MEMORY: it has the kernel's
- * code as that has changed itself. IMAGE, DTB and INITRD are at the addresses below.
+ * vmm linux IMAGE DTB INITRD MEMORY: the same with a Linux kernel, whose early console
+ * (earlycon=sbi) goes to standard output. Its memory, from MEMORY_BASE on, is the file MEMORY: it
+ * has the kernel's code as that has changed itself. IMAGE, DTB and INITRD are at the addresses
+ * below.
  *
  * vmm hold: makes a virtual machine and waits to be killed. The kernel changes its own code when
  * the first one comes and the last one goes.
