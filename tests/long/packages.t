@@ -174,8 +174,8 @@ perf_reads_lab()
 	in_root user "$apt_get install --no-install-recommends binutils-riscv64-linux-gnu" || return
 	in_root user 'cd /lab
 		no_ctf="not built\|not compiled in\|no conversion support"
-		# plugin_function has 1100 instructions
-		perf rvtrace inject --itrace=i100g16l8 --symfs files -i perf.data -o samples.data 2>samples.told
+		# plugin_function has 2200 instructions, in rounds whose length must not divide the period
+		perf rvtrace inject --itrace=i97g16l8 --symfs files -i perf.data -o samples.data 2>samples.told
 		perf rvtrace inject --itrace=bi10us --symfs files -i perf.data -o branches.data 2>branches.told
 		perf report --no-itrace --stdio -i perf.data >out
 		perf script --no-itrace --show-mmap-events -i perf.data >out
