@@ -4,31 +4,15 @@
 # branches are counted, time stamps are by XOR. They have no filters, so what is traced is all that
 # runs, firmware included. What is decoded is what was executed.
 . "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/v0-lib.sh"
 
-registers='registers=v0,dialect=sifive,timestamp=xor,bcnt-bits=0,stack-depth=1023,icnt-bits=12,hist-bits=20'
-registers+=,width=8,own-hart=on,modes=6
-
-# The firmware is where the machine has loaded it.
-printf '.globl _start\n_start:\n.incbin "%s"\n' \
-	"$("$LAB" path host)/usr/lib/riscv64-linux-gnu/opensbi/generic/fw_dynamic.bin" >"$TOP/build/guest/v0-firmware.S"
-check "an image of the firmware" "$LAB" cross-cc -nostdlib -static -Wl,-Ttext=0x80000000 \
-	-o "$TOP/build/guest/v0-firmware" "$TOP/build/guest/v0-firmware.S"
-
-# all_equals_truth FILE [rvt-truth-diff options]: no message tells the privilege mode, which is machine
-# mode where the firmware is
-all_equals_truth()
-{
-	set -o pipefail
-	raw_pc "$1" --firmware "$TOP/build/guest/v0-firmware" |
-		awk '!/^#/ && $4 ~ /^0*800[0-7]....$/ { $3 = "M" } { print }' |
-		"$HOST/rvt-truth-diff" "${@:2}" "$dir/truth"
-}
+v0_firmware
 
 # recorded NAME KERNEL TOPOLOGY MODEL-ARGS
 recorded()
 {
 	hook_options="--topology $3 --registers v0"
-	guest "$1" "$2" "topology=$3,$registers${4:+,$4}" '
+	guest "$1" "$2" "topology=$3,$v0_registers${4:+,$4}" '
 		insmod rvtrace.ko || exit 1
 		ls /sys/bus/rvtrace/devices > devices
 		cat /sys/bus/rvtrace/devices/*-0/{version,params,memory,access_bytes} > texts 2> /dev/null

@@ -27,9 +27,12 @@ static int __init rvtrace_init(void)
 	ret = bus_register(&rvtrace_bus);
 	if (ret)
 		return ret;
-	ret = rvtrace_power_init();
+	ret = rvtrace_guests_init();
 	if (ret)
 		goto err_bus;
+	ret = rvtrace_power_init();
+	if (ret)
+		goto err_guests;
 	rvtrace_flight_init();
 	ret = rvtrace_platform_register();
 	if (ret)
@@ -39,6 +42,8 @@ static int __init rvtrace_init(void)
 err_flight:
 	rvtrace_flight_exit();
 	rvtrace_power_exit();
+err_guests:
+	rvtrace_guests_exit();
 err_bus:
 	bus_unregister(&rvtrace_bus);
 	return ret;
@@ -54,6 +59,7 @@ static void __exit rvtrace_exit(void)
 	rvtrace_power_flush();
 	rvtrace_platform_unregister();
 	rvtrace_power_exit();
+	rvtrace_guests_exit();
 	rvtrace_run_exit();
 	bus_unregister(&rvtrace_bus);
 }

@@ -67,6 +67,7 @@ struct rvtrace_late {
  *		not pending
  * @window:	opens and closes the window of a duty cycle
  * @window_closed: the window is closed
+ * @in_guest:	the hart runs a guest of KVM, or has come out of it just now
  * @started:	when @event was started, in cycles of the timebase
  * @cycles:	how long events have run before, in cycles of the timebase
  * @poll_cycles:	how long events had run when the sink was last polled
@@ -99,6 +100,7 @@ struct rvtrace_cpu {
 	u64 timer_room;
 	struct hrtimer window;
 	bool window_closed;
+	bool in_guest;
 	u64 started;
 	u64 cycles;
 	u64 poll_cycles;

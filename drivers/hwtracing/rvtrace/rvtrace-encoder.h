@@ -86,6 +86,7 @@ struct rvtrace_caps {
  * @impdef:	trTeFilterMatchValueImpdef
  * @impdef_mask:	trTeFilterMatchMaskImpdef
  * @timestamp:	trTsEnable
+ * @holds_guests:	guests are not traced, and no filter holds them back
  */
 struct rvtrace_program {
 	u32 control;
@@ -99,6 +100,7 @@ struct rvtrace_program {
 	u32 impdef;
 	u32 impdef_mask;
 	bool timestamp;
+	bool holds_guests;
 };
 
 /**

@@ -220,7 +220,8 @@ static bool rvtrace_tells_guests(const struct rvtrace_encoder *enc,
  * Configures the filter for privilege modes. The event must want each mode that the hardware cannot
  * exclude. A mode that no filter can select is either missing from the hart (VU, VS), or it cannot
  * be traced with a filter; M, S and U are refused then. Guests are excluded where the trace would
- * not distinguish them; an event of guests only is refused then.
+ * not distinguish them, without a filter by rvtrace-guests.c; an event of guests only is refused
+ * then.
  */
 static int rvtrace_configure_privileges(const struct rvtrace_encoder *enc,
 					const struct perf_event_attr *attr,
@@ -235,11 +236,13 @@ static int rvtrace_configure_privileges(const struct rvtrace_encoder *enc,
 		return rvtrace_refuse(&enc->comp, "filter for guests");
 	if (attr->exclude_host && !rvtrace_tells_guests(enc, program))
 		return rvtrace_refuse(&enc->comp, "trace that tells guests, with these options");
-	if (!enc->privilege_clear)
-		return (wanted & (known | guest)) == (known | guest) ? 0 :
-			rvtrace_refuse(&enc->comp, "privilege filter to exclude anything");
 	if (!rvtrace_tells_guests(enc, program))
 		wanted &= ~guest;
+	if (!enc->privilege_clear) {
+		program->holds_guests = (wanted & guest) != guest;
+		return (wanted & known) == known ? 0 :
+			rvtrace_refuse(&enc->comp, "privilege filter to exclude anything");
+	}
 	program->match = wanted;
 	if (wanted & known & ~enc->privilege_set)
 		return rvtrace_refuse(&enc->comp, "trace of a privilege mode that was asked for");

@@ -172,6 +172,20 @@ static void rvtrace_test_guests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), -EOPNOTSUPP);
 	attr.exclude_host = 0;
 	KUNIT_EXPECT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+	KUNIT_EXPECT_FALSE(test, program.holds_guests);
+
+	/* No filter: guests that are not wanted, or would not be told, are held back otherwise. */
+	enc->privilege_clear = 0;
+	enc->privilege_set = 0;
+	attr.config |= RVTRACE_CONFIG_MACHINE;
+	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+	KUNIT_EXPECT_FALSE(test, program.holds_guests);
+	attr.exclude_guest = 1;
+	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+	KUNIT_EXPECT_TRUE(test, program.holds_guests);
+	attr = (struct perf_event_attr){ .config = RVTRACE_CONFIG_MACHINE };
+	KUNIT_ASSERT_EQ(test, rvtrace_encoder_configure(enc, &attr, &program), 0);
+	KUNIT_EXPECT_TRUE(test, program.holds_guests);
 }
 
 static void rvtrace_test_privileges(struct kunit *test)

@@ -30,10 +30,14 @@
 /* Time for a component to become empty when the kernel has panicked (microseconds) */
 #define RVTRACE_PANIC_US	1000
 
-/* Returns whether the event is traced now: it is not paused, and its window is open. */
+/*
+ * Returns whether the event is traced now: it is not paused, its window is open, and the hart does
+ * not run a guest that has to be held back.
+ */
 static bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
 {
-	return !rc->window_closed && !rvtrace_event_paused(rc->event);
+	return !rc->window_closed && !rvtrace_event_paused(rc->event) &&
+	       !(rc->in_guest && rc->encoder->program.holds_guests);
 }
 
 /*
@@ -678,7 +682,8 @@ static void rvtrace_path_collect_locked(struct rvtrace_cpu *rc)
 }
 
 /*
- * rvtrace_path_update_tracing - AUX pause or resume, or the window opens or closes
+ * rvtrace_path_update_tracing - AUX pause or resume, the window opens or closes, or a guest begins
+ * or ends
  *
  * Another hart that drains a shared sink stops and starts the encoder meanwhile. It reads the same
  * conditions when it starts the encoder again.

@@ -25,6 +25,10 @@ void rvtrace_session_panic(void);
 void rvtrace_path_collect(struct rvtrace_cpu *rc);
 void rvtrace_path_update_tracing(struct rvtrace_cpu *rc);
 
+/* rvtrace-guests.c; on any hart, with interrupts on */
+int rvtrace_guests_init(void);
+void rvtrace_guests_exit(void);
+
 /* rvtrace-run.c */
 int rvtrace_session_start(struct rvtrace_cpu *rc, struct perf_event *event);
 void rvtrace_session_stop(struct rvtrace_cpu *rc);

@@ -5,6 +5,7 @@
 # out of the guest's reach. workloads/vmm.c and vmm-guest.S are the virtual machine.
 . "$(dirname "$0")/../lib.sh"
 . "$(dirname "$0")/../kvm-lib.sh"
+. "$(dirname "$0")/../v0-lib.sh"
 
 kvm_programs
 "$LAB" cross nm "$guest_bin/vmm-guest" >"$guest_bin/kallsyms" &&
@@ -180,6 +181,26 @@ ok $? "E-Trace without room for a guest's modes: the host is recorded"
 is "that leaves guests out" "S U" "$(modes both)"
 check "the flow is what was executed" all both
 check "an event of guests only is refused" grep -q 'no trace that tells guests' "$dir/share/refused"
+
+# Neither filters nor messages know guests: the encoder is stopped while one runs. It has the
+# addresses of the firmware.
+v0_firmware
+hook_options="--topology direct --registers v0"
+for kernel in testing stable; do
+	kvm_module $kernel
+	GUEST_TIMEOUT=400 guest v0-$kernel $kernel "topology=direct,$v0_registers" "
+		insmod rvtrace.ko && insmod kvm.ko || exit 1
+		perf-rvtrace record -q -a -m ,32M -o /tmp/all.data -e rvtrace/machine/ukh -- ./vmm ./vmm-guest 200 > said || exit 2
+		mv /tmp/all.data .
+		rmmod kvm && insmod kvm.ko && rmmod rvtrace && rmmod kvm"
+	ok $? "$kernel, without filters: a guest runs while all is recorded"
+	check "$kernel, without filters: it ran to its end" grep -q '^says 0' "$dir/share/said"
+	all_equals_truth "$dir/share/all.data" --min 100000 >"$dir/equal" 2>&1
+	ok_or_show $? "$kernel, without filters: the flow is the host's, as it was executed" "$dir/equal"
+	check "$kernel, without filters: no complaint of the kernel" \
+		test -z "$(grep -E 'BUG|WARN|no answer' "$dir/console")"
+	check "$kernel, without filters: no rule of the registers was broken" no_violations
+done
 
 rm -rf "$guest_bin"
 done_testing

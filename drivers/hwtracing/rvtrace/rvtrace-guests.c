@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * RISC-V trace: guests of KVM on encoders without a filter for privilege modes. Such an encoder is
+ * stopped while its hart runs a guest, if the event leaves guests out, or if nothing in the trace
+ * would tell the guest's flow from the host's.
+ *
+ * The tracepoints of KVM say when that is. KVM may be a module, which comes and goes.
+ */
+#define pr_fmt(fmt) "rvtrace: " fmt
+
+#include <linux/cleanup.h>
+#include <linux/irqflags.h>
+#include <linux/module.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+#include "rvtrace-encoder.h"
+#include "rvtrace-session.h"
+
+struct kvm_vcpu;
+struct kvm_cpu_trap;
+
+static void rvtrace_guests_switch(bool guest)
+{
+	struct rvtrace_cpu *rc;
+
+	guard(irqsave)();
+	rc = this_cpu_ptr(&rvtrace_cpus);
+	rc->in_guest = guest;
+	if (rc->running && rc->encoder->program.holds_guests)
+		rvtrace_path_update_tracing(rc);
+}
+
+static void rvtrace_guests_entry(void *data, struct kvm_vcpu *vcpu)
+{
+	rvtrace_guests_switch(true);
+}
+
+static void rvtrace_guests_exit_guest(void *data, struct kvm_cpu_trap *trap)
+{
+	rvtrace_guests_switch(false);
+}
+
+static const struct {
+	const char *name;
+	void *probe;
+} rvtrace_guests_probes[] = {
+	{ "kvm_entry", rvtrace_guests_entry },
+	{ "kvm_exit", rvtrace_guests_exit_guest },
+};
+
+static void rvtrace_guests_register(struct tracepoint *tp, void *unused)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rvtrace_guests_probes); i++)
+		if (!strcmp(tp->name, rvtrace_guests_probes[i].name))
+			tracepoint_probe_register(tp, rvtrace_guests_probes[i].probe, NULL);
+}
+
+static void rvtrace_guests_unregister(struct tracepoint *tp, void *unused)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rvtrace_guests_probes); i++)
+		if (!strcmp(tp->name, rvtrace_guests_probes[i].name))
+			tracepoint_probe_unregister(tp, rvtrace_guests_probes[i].probe, NULL);
+}
+
+#ifdef CONFIG_MODULES
+/* Called for the modules that are there, too, when it is registered, and when it no longer is. */
+static int rvtrace_guests_module(struct notifier_block *block, unsigned long state, void *data)
+{
+	const struct tp_module *tp_module = data;
+	struct module *mod = tp_module->mod;
+	unsigned int i;
+
+	if (strcmp(mod->name, "kvm"))
+		return NOTIFY_DONE;
+	for (i = 0; i < mod->num_tracepoints; i++) {
+		struct tracepoint *tp = tracepoint_ptr_deref(&mod->tracepoints_ptrs[i]);
+
+		if (state == MODULE_STATE_COMING)
+			rvtrace_guests_register(tp, NULL);
+		else if (state == MODULE_STATE_GOING)
+			rvtrace_guests_unregister(tp, NULL);
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block rvtrace_guests_block = {
+	.notifier_call = rvtrace_guests_module,
+};
+#endif
+
+/*
+ * rvtrace_guests_init - follow the harts into guests and out of them
+ *
+ * A guest that runs meanwhile is noticed when it is entered the next time. Returns 0 or an error.
+ */
+int rvtrace_guests_init(void)
+{
+	for_each_kernel_tracepoint(rvtrace_guests_register, NULL);
+#ifdef CONFIG_MODULES
+	return register_tracepoint_module_notifier(&rvtrace_guests_block);
+#else
+	return 0;
+#endif
+}
+
+void rvtrace_guests_exit(void)
+{
+#ifdef CONFIG_MODULES
+	unregister_tracepoint_module_notifier(&rvtrace_guests_block);
+#endif
+	for_each_kernel_tracepoint(rvtrace_guests_unregister, NULL);
+	tracepoint_synchronize_unregister();
+}
