@@ -80,6 +80,12 @@ recorded()
 	flow both image >/dev/null
 	check "$1: that this code is another one is said" \
 		grep -q 'contradicts --guestvmlinux' "$dir/flow.err"
+	# The host has the same kernel, at the same addresses, in the first scene.
+	[ "$2" != testing ] || {
+		raw_pc "$dir/share/both.data" --vmlinux "$dir/share/image.core" >/dev/null 2>"$dir/flow.err"
+		check "$1: the same is said of the host's kernel" \
+			grep -q 'contradicts --vmlinux' "$dir/flow.err"
+	}
 	check "$1: the driver kept to the rules" no_violations
 }
 

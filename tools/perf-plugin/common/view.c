@@ -42,7 +42,8 @@ struct view {
 	bool told;		/* losses were told */
 	/* any thread may set these */
 	atomic_bool kernel_lost, guest_lost;
-	atomic_bool guest_refuted;	/* the flow of a guest's kernel contradicts its code */
+	/* the flow of the kernel, or of a guest's, contradicts its code */
+	atomic_bool kernel_refuted, guest_refuted;
 	atomic_uint_fast64_t gaps, no_code;	/* LOST events; those for lack of code */
 	atomic_bool wanted;	/* something passed the filters */
 	atomic_uint_fast64_t loops, loop;	/* see struct view_losses */
@@ -792,7 +793,11 @@ int view_summary(struct view *view, uint64_t trace_errors)
 		      "lost, as that of their programs.\n" :
 		      "  Code of guests is not known: their flow is lost. Give --guestvmlinux.\n",
 		      stderr);
-	if (trace_errors && view->guest_refuted)
+	if (trace_errors && view->kernel_refuted && view->options.session.vmlinux)
+		fputs("  The flow of the kernel contradicts --vmlinux. Linux changes its own code: "
+		      "leave --vmlinux out where the recording has a copy, or give --kcore.\n",
+		      stderr);
+	if (trace_errors && view->guest_refuted && view->options.session.guest_vmlinux)
 		fputs("  The flow of guests contradicts --guestvmlinux. Linux changes its own "
 		      "code: give a copy of the guest's /proc/kcore, made while it runs.\n",
 		      stderr);
@@ -829,8 +834,12 @@ void view_lost(struct view *view, const struct rvt_hart_flow *hart, const struct
 {
 	view->gaps++;
 	if ((event->reason == RVT_REASON_BAD_FLOW || event->reason == RVT_REASON_BAD_INSN) &&
-	    rvt_hart_in_guest(hart) && (int64_t)event->pc < 0)
-		view->guest_refuted = true;
+	    (int64_t)event->pc < 0) {
+		if (rvt_hart_in_guest(hart))
+			view->guest_refuted = true;
+		else
+			view->kernel_refuted = true;
+	}
 	if (event->reason != RVT_REASON_NO_CODE)
 		return;
 	view->no_code++;
