@@ -59,22 +59,39 @@ taken_back()
 
 kernel_make()
 {
-	BUILD_ROOT=builder "$lab" in make -C "$work/source" O="$work/objects" ARCH=riscv \
+	BUILD_ROOT=builder "$lab" in make -C "$work/source" ARCH=riscv \
 		CROSS_COMPILE=riscv64-linux-gnu- HOSTCC=gcc cmd_checkdoc= "$@"
 }
 
-# built y|m OBJECT OPTION...: without a warning. OBJECT is in drivers/perf; OPTIONs are those of scripts/config.
+# compiled OBJECTS y|m OBJECT DIRECTORY...: the configured tree, without a warning. OBJECT is in
+# drivers/perf.
+compiled()
+{
+	kernel_make -s O="$1" olddefconfig || return
+	grep -qx "CONFIG_RVTRACE=$2" "$1/.config" || { echo "CONFIG_RVTRACE is not $2"; return 1; }
+	kernel_make O="$1" -j "$(nproc)" W=1 "${@:4}" >"$work/log" 2>&1 || { tail -n 20 "$work/log"; return 1; }
+	! grep -E '(hwtracing/rvtrace|perf/riscv_ctr).*warning' "$work/log" || return
+	[ -s "$1/drivers/hwtracing/rvtrace/rvtrace-core.o" ] && [ -s "$1/drivers/perf/$3" ]
+}
+
+# built y|m OBJECT OPTION...: OPTIONs are those of scripts/config.
 built()
 {
-	[ -e "$work/objects/.config" ] || kernel_make -s defconfig || return
-	"$work/source/scripts/config" --file "$work/objects/.config" --set-val RVTRACE "$1" --set-val KUNIT "$1" \
+	local objects=$work/objects
+
+	[ -e "$objects/.config" ] || kernel_make -s O="$objects" defconfig || return
+	"$work/source/scripts/config" --file "$objects/.config" --set-val RVTRACE "$1" --set-val KUNIT "$1" \
 		-e RVTRACE_KUNIT_TEST "${@:3}" || return
-	kernel_make -s olddefconfig || return
-	grep -qx "CONFIG_RVTRACE=$1" "$work/objects/.config" || { echo "CONFIG_RVTRACE is not $1"; return 1; }
-	kernel_make -j "$(nproc)" W=1 drivers/hwtracing/rvtrace/ drivers/perf/ >"$work/log" 2>&1 ||
-		{ tail -n 20 "$work/log"; return 1; }
-	! grep -E 'drivers/(hwtracing/rvtrace|perf/riscv_ctr).*warning' "$work/log" || return
-	[ -s "$work/objects/drivers/hwtracing/rvtrace/rvtrace-core.o" ] && [ -s "$work/objects/drivers/perf/$2" ]
+	compiled "$objects" "$1" "$2" drivers/hwtracing/rvtrace/ drivers/perf/
+}
+
+# The directories that the series touches, with all options of the kernel as modules
+all_modules()
+{
+	local objects=$work/all-modules
+
+	kernel_make -s O="$objects" allmodconfig || return
+	compiled "$objects" m riscv_ctr_core.o drivers/hwtracing/ drivers/perf/ arch/riscv/kernel/
 }
 
 taken_back 2>/dev/null || rm -rf "$work/source"
@@ -88,18 +105,6 @@ check "comments for kernel-doc are well-formed" python3 "$work/source/tools/docs
 check "the kernel builds with it, built in, with branch stacks" \
 	built y riscv_ctr_brstack.o -e RISCV_CTR_BRSTACK -d RISCV_CTR
 check "the kernel builds with it, as modules" built m riscv_ctr_core.o -d RISCV_CTR_BRSTACK -m RISCV_CTR
-# Directories that the series touches, with all options of the kernel as modules
-all_modules()
-{
-	local objects=$work/all-modules
-
-	kernel_make -s "O=$objects" allmodconfig || return
-	grep -qx "CONFIG_RVTRACE=m" "$objects/.config" || { echo "CONFIG_RVTRACE is not m"; return 1; }
-	kernel_make "O=$objects" -j "$(nproc)" W=1 drivers/hwtracing/ drivers/perf/ arch/riscv/kernel/ >"$work/log" 2>&1 ||
-		{ tail -n 20 "$work/log"; return 1; }
-	! grep -E '(hwtracing/rvtrace|perf/riscv_).*warning' "$work/log" &&
-		[ -s "$objects/drivers/hwtracing/rvtrace/rvtrace-core.o" ]
-}
 check "allmodconfig: the directories that it touches build" all_modules
 check "it can be taken back" taken_back
 done_testing
