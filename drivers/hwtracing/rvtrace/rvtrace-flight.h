@@ -97,6 +97,13 @@ static inline void rvtrace_flight_enter(struct rvtrace_cpu *rc)
 		rvtrace_flight_begin(rc);
 }
 
+/* Returns whether this hart is in flight mode now. Interrupts are off. */
+static inline bool rvtrace_flight_runs(void)
+{
+	return static_branch_unlikely(&rvtrace_flight_on) &&
+	       __this_cpu_read(rvtrace_flights.running);
+}
+
 struct rvtrace_encoder;
 
 /* rvtrace-flight-memory.c */

@@ -2,7 +2,7 @@
 /*
  * RISC-V trace: guests of KVM on encoders without a filter for privilege modes. Such an encoder is
  * stopped while its hart runs a guest, if the event leaves guests out, or if nothing in the trace
- * would tell the guest's flow from the host's.
+ * would tell the guest's flow from the host's. So it is in flight mode.
  *
  * The tracepoints of KVM say when that is. KVM may be a module, which comes and goes.
  */
@@ -15,6 +15,7 @@
 #include <linux/tracepoint.h>
 
 #include "rvtrace-encoder.h"
+#include "rvtrace-flight.h"
 #include "rvtrace-session.h"
 
 struct kvm_vcpu;
@@ -26,8 +27,8 @@ static void rvtrace_guests_switch(bool guest)
 
 	guard(irqsave)();
 	rc = this_cpu_ptr(&rvtrace_cpus);
-	rc->in_guest = guest;
-	if (rc->running && rc->encoder->program.holds_guests)
+	WRITE_ONCE(rc->in_guest, guest);
+	if ((rc->running || rvtrace_flight_runs()) && rc->encoder->program.holds_guests)
 		rvtrace_path_update_tracing(rc);
 }
 

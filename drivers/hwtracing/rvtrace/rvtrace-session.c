@@ -31,13 +31,14 @@
 #define RVTRACE_PANIC_US	1000
 
 /*
- * Returns whether the event is traced now: it is not paused, its window is open, and the hart does
- * not run a guest that has to be held back.
+ * Returns whether the event is traced now, or the hart in flight mode: the event is not paused, its
+ * window is open, and the hart does not run a guest that has to be held back.
  */
 static bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
 {
-	return !rc->window_closed && !rvtrace_event_paused(rc->event) &&
-	       !(rc->in_guest && rc->encoder->program.holds_guests);
+	if (READ_ONCE(rc->in_guest) && rc->encoder->program.holds_guests)
+		return false;
+	return !rc->event || (!rc->window_closed && !rvtrace_event_paused(rc->event));
 }
 
 /*

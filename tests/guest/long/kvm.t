@@ -202,5 +202,26 @@ for kernel in testing stable; do
 	check "$kernel, without filters: no rule of the registers was broken" no_violations
 done
 
+# traced_of_guest: how many instructions of the guest's kernel were traced
+traced_of_guest()
+{
+	local file
+
+	for file in "$dir"/truth/truth.*; do
+		"$HOST/rvt-truth" --pc --traced --prv 1 "$file"
+	done | grep -c '^0*8000[0-9a-f]\{4\}$'
+}
+
+kvm_module testing
+GUEST_TIMEOUT=400 guest flight testing "topology=direct,$v0_registers" "
+	insmod rvtrace.ko flight=1 && insmod kvm.ko || exit 1
+	./vmm ./vmm-guest 200 > said || exit 2
+	grep . /sys/bus/rvtrace/devices/encoder-*/state > states
+	rmmod rvtrace"
+ok $? "flight mode, without filters: a guest runs"
+check "flight mode, without filters: harts trace" grep -q tracing "$dir/share/states"
+check "flight mode, without filters: it ran to its end" grep -q '^says 0' "$dir/share/said"
+is "flight mode, without filters: nothing of it is traced" 0 "$(traced_of_guest)"
+
 rm -rf "$guest_bin"
 done_testing
