@@ -11,8 +11,7 @@ mkdir -p "$work"
 # Not of riscv, or not compiled here; programs that run here take headers of this machine.
 left_out=('--exclude=*/drivers/gpu/*.[chS]' '--exclude=*/drivers/media/*.[chS]' '--exclude=*/drivers/staging/*.[chS]'
 	'--exclude=*/drivers/net/*.[chS]' '--exclude=*/arch/[a-qs-wyz]*/*.[chS]' '--exclude=*/arch/x86/[!i]*/*.[chS]'
-	'--exclude=*/arch/*.dts*'
-	'--exclude=*/sound/*/*.[chS]')
+	'--exclude=*/arch/*.dts*' '--exclude=*/sound/*/*.[chS]')
 
 # What checkpatch asks for that does not hold: the last patch has MAINTAINERS; kzalloc_obj() is newer
 # than kernels that the same sources are for; selftests are no kernel code.
