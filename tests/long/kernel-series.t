@@ -91,7 +91,7 @@ all_modules()
 	local objects=$work/all-modules
 
 	kernel_make -s O="$objects" allmodconfig || return
-	compiled "$objects" m riscv_ctr_core.o drivers/hwtracing/ drivers/perf/ arch/riscv/kernel/
+	compiled "$objects" m riscv_ctr_brstack.o drivers/hwtracing/rvtrace/ drivers/perf/ arch/riscv/kernel/
 }
 
 taken_back 2>/dev/null || rm -rf "$work/source"
