@@ -190,8 +190,10 @@ for kernel in testing stable; do
 	kvm_module $kernel
 	GUEST_TIMEOUT=400 guest v0-$kernel $kernel "topology=direct,$v0_registers" "
 		insmod rvtrace.ko && insmod kvm.ko || exit 1
+		./vmm hold & sleep 1
 		perf-rvtrace record -q -a -m ,32M -o /tmp/all.data -e rvtrace/machine/ukh -- ./vmm ./vmm-guest 200 > said || exit 2
 		mv /tmp/all.data .
+		kill \$! && wait \$! 2> wait
 		rmmod kvm && insmod kvm.ko && rmmod rvtrace && rmmod kvm"
 	ok $? "$kernel, without filters: a guest runs while all is recorded"
 	check "$kernel, without filters: it ran to its end" grep -q '^says 0' "$dir/share/said"
