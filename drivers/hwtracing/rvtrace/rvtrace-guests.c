@@ -55,8 +55,10 @@ static void rvtrace_guests_register(struct tracepoint *tp, void *unused)
 	int i;
 
 	for (i = 0; i < ARRAY_SIZE(rvtrace_guests_probes); i++)
-		if (!strcmp(tp->name, rvtrace_guests_probes[i].name))
-			tracepoint_probe_register(tp, rvtrace_guests_probes[i].probe, NULL);
+		if (!strcmp(tp->name, rvtrace_guests_probes[i].name) &&
+		    tracepoint_probe_register(tp, rvtrace_guests_probes[i].probe, NULL))
+			pr_warn("no probe of %s: where no filter holds guests back, they are traced\n",
+				tp->name);
 }
 
 static void rvtrace_guests_unregister(struct tracepoint *tp, void *unused)
