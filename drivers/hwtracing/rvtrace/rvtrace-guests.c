@@ -103,12 +103,14 @@ static struct notifier_block rvtrace_guests_block = {
  */
 int rvtrace_guests_init(void)
 {
-	for_each_kernel_tracepoint(rvtrace_guests_register, NULL);
 #ifdef CONFIG_MODULES
-	return register_tracepoint_module_notifier(&rvtrace_guests_block);
-#else
-	return 0;
+	int ret = register_tracepoint_module_notifier(&rvtrace_guests_block);
+
+	if (ret)
+		return ret;
 #endif
+	for_each_kernel_tracepoint(rvtrace_guests_register, NULL);
+	return 0;
 }
 
 void rvtrace_guests_exit(void)
