@@ -50,24 +50,23 @@ static const struct {
 	{ "kvm_exit", rvtrace_guests_exit_guest },
 };
 
-static void rvtrace_guests_register(struct tracepoint *tp, void *unused)
+/* Connects the probe to @tp if that is one of KVM's, or takes it away. @data: whether to connect */
+static void rvtrace_guests_probe(struct tracepoint *tp, void *data)
 {
+	const bool *connect = data;
+	void *probe;
 	int i;
 
-	for (i = 0; i < ARRAY_SIZE(rvtrace_guests_probes); i++)
-		if (!strcmp(tp->name, rvtrace_guests_probes[i].name) &&
-		    tracepoint_probe_register(tp, rvtrace_guests_probes[i].probe, NULL))
+	for (i = 0; i < ARRAY_SIZE(rvtrace_guests_probes); i++) {
+		if (strcmp(tp->name, rvtrace_guests_probes[i].name))
+			continue;
+		probe = rvtrace_guests_probes[i].probe;
+		if (!*connect)
+			tracepoint_probe_unregister(tp, probe, NULL);
+		else if (tracepoint_probe_register(tp, probe, NULL))
 			pr_warn("no probe of %s: where no filter holds guests back, they are traced\n",
 				tp->name);
-}
-
-static void rvtrace_guests_unregister(struct tracepoint *tp, void *unused)
-{
-	int i;
-
-	for (i = 0; i < ARRAY_SIZE(rvtrace_guests_probes); i++)
-		if (!strcmp(tp->name, rvtrace_guests_probes[i].name))
-			tracepoint_probe_unregister(tp, rvtrace_guests_probes[i].probe, NULL);
+	}
 }
 
 #ifdef CONFIG_MODULES
@@ -76,18 +75,13 @@ static int rvtrace_guests_module(struct notifier_block *block, unsigned long sta
 {
 	const struct tp_module *tp_module = data;
 	struct module *mod = tp_module->mod;
+	bool connect = state == MODULE_STATE_COMING;
 	unsigned int i;
 
-	if (strcmp(mod->name, "kvm"))
+	if (strcmp(mod->name, "kvm") || (!connect && state != MODULE_STATE_GOING))
 		return NOTIFY_DONE;
-	for (i = 0; i < mod->num_tracepoints; i++) {
-		struct tracepoint *tp = tracepoint_ptr_deref(&mod->tracepoints_ptrs[i]);
-
-		if (state == MODULE_STATE_COMING)
-			rvtrace_guests_register(tp, NULL);
-		else if (state == MODULE_STATE_GOING)
-			rvtrace_guests_unregister(tp, NULL);
-	}
+	for (i = 0; i < mod->num_tracepoints; i++)
+		rvtrace_guests_probe(tracepoint_ptr_deref(&mod->tracepoints_ptrs[i]), &connect);
 	return NOTIFY_OK;
 }
 
@@ -103,21 +97,24 @@ static struct notifier_block rvtrace_guests_block = {
  */
 int rvtrace_guests_init(void)
 {
+	bool connect = true;
 #ifdef CONFIG_MODULES
 	int ret = register_tracepoint_module_notifier(&rvtrace_guests_block);
 
 	if (ret)
 		return ret;
 #endif
-	for_each_kernel_tracepoint(rvtrace_guests_register, NULL);
+	for_each_kernel_tracepoint(rvtrace_guests_probe, &connect);
 	return 0;
 }
 
 void rvtrace_guests_exit(void)
 {
+	bool connect = false;
+
 #ifdef CONFIG_MODULES
 	unregister_tracepoint_module_notifier(&rvtrace_guests_block);
 #endif
-	for_each_kernel_tracepoint(rvtrace_guests_unregister, NULL);
+	for_each_kernel_tracepoint(rvtrace_guests_probe, &connect);
 	tracepoint_synchronize_unregister();
 }
