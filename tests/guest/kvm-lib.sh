@@ -19,3 +19,13 @@ kvm_module()
 	xz -dc "$("$LAB" path "kernel-$1")"/usr/lib/modules/*/kernel/arch/riscv/kvm/kvm.ko.xz \
 		>"$guest_bin/kvm.ko"
 }
+
+# kvm_etrace_params: writes $guest_bin/etrace-guests, E-Trace whose packets have 3 bits for the privilege
+# mode, which a guest's modes need
+kvm_etrace_params()
+{
+	{
+		cat "$TOP/tools/model/params/etrace-2.0"
+		echo "privilege_width_p = 3"
+	} >"$guest_bin/etrace-guests"
+}

@@ -20,11 +20,7 @@ sed "s/INITRD_END/$((0x89100000 + $(stat -c %s "$guest_bin/initrd")))/" \
 	"$TOP/tests/guest/workloads/linux-guest.dts" | dtc -q -O dtb -o "$guest_bin/dtb"
 ok $? "its devicetree"
 cp "$("$LAB" path kernel-testing)"/usr/lib/modules/*/vmlinuz "$guest_bin/image"
-# A guest's modes need 3 bits in packets of E-Trace.
-{
-	cat "$TOP/tools/model/params/etrace-2.0"
-	echo "privilege_width_p = 3"
-} >"$guest_bin/etrace-guests"
+kvm_etrace_params
 
 # core NAME: share/NAME.core has share/NAME at the kernel's addresses, as a copy of /proc/kcore has
 core()

@@ -12,11 +12,7 @@ kvm_programs
 	"$LAB" cross strip -o "$guest_bin/vmm-guest.stripped" "$guest_bin/vmm-guest"
 ok $? "its symbols on their own"
 lab_options="--cpu rv64,h=true"
-# A guest's modes need 3 bits in packets of E-Trace.
-{
-	cat "$TOP/tools/model/params/etrace-2.0"
-	echo "privilege_width_p = 3"
-} >"$guest_bin/etrace-guests"
+kvm_etrace_params
 three=$guest_bin/etrace-guests two=$TOP/tools/model/params/etrace-2.0
 # where the encoder of hart 0 is (lab run --mem 1024)
 encoder=0xc0000000

@@ -47,11 +47,7 @@ for protocol in N-Trace E-Trace; do
 	hook_options=
 	args=
 	if [ $protocol = E-Trace ]; then
-		# A guest's modes need 3 bits in packets of E-Trace.
-		{
-			cat "$TOP/tools/model/params/etrace-2.0"
-			echo "privilege_width_p = 3"
-		} >"$guest_bin/etrace-guests"
+		kvm_etrace_params
 		hook_options="--params $guest_bin/etrace-guests"
 		args="formats=etrace,etrace=$guest_bin/etrace-guests"
 	fi
