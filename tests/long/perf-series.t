@@ -30,8 +30,8 @@ styled()
 	local patch status=0
 
 	for patch in upstream/perf/*.patch upstream/perf/6.12/*.patch; do
-		(cd "$work" && perl "$work/without/source/scripts/checkpatch.pl" --no-tree --strict --no-signoff --no-summary --terse \
-			--ignore FILE_PATH_CHANGES,CAMELCASE,BIT_MACRO,SPDX_LICENSE_TAG - <"$TOP/$patch") || status=1
+		(cd "$work/without/source" && perl scripts/checkpatch.pl --no-tree --root=. --strict --no-signoff --no-summary \
+			--terse --ignore FILE_PATH_CHANGES,CAMELCASE,BIT_MACRO,SPDX_LICENSE_TAG - <"$TOP/$patch") || status=1
 	done
 	return $status
 }
