@@ -125,18 +125,19 @@ scripted()
 	awk '{ print $1, $2, $3 }' <(sed 's/=>//' "$dir/branches.tid") | cmp - "$dir/scripted"
 }
 
-# same_samples FILE: samples instead of trace are those that the trace gives.
-same_samples()
+# Samples instead of trace are those that the trace gives.
+injected()
 {
+	view one inject --itrace=i1000il16e "$@" -o "$dir/share/injected.data" || return
 	view one script --itrace=i1000il16 -F tid,time,ip,brstack 2>/dev/null >"$dir/expected"
-	view "$1" script -F tid,time,ip,brstack 2>/dev/null >"$dir/injected"
+	view injected script -F tid,time,ip,brstack 2>/dev/null >"$dir/injected"
 	[ "$(wc -l <"$dir/expected")" -gt 1000 ] && cmp "$dir/expected" "$dir/injected"
 }
 
-# injected OPTION...
-injected()
+# same_list NAME: its trace is that of `one`.
+same_list()
 {
-	view one inject --itrace=i1000il16e "$@" -o "$dir/share/injected.data" && same_samples injected
+	view "$1" script --itrace=i1i -F ip,dso 2>/dev/null | cmp - "$dir/listed"
 }
 
 no_trace_left()
@@ -165,11 +166,11 @@ nothing_of_that()
 	grep -q 'RISC-V trace has nothing of what is asked for' "$dir/nothing"
 }
 
-# no_accesses mem|c2c
+# no_accesses COMMAND MESSAGE
 no_accesses()
 {
 	"$perf" "$1" report -i "$dir/share/one.data" --stdio >"$dir/nothing" 2>&1
-	grep 'RISC-V trace has nothing of what is asked for' "$dir/nothing"
+	grep "$2" "$dir/nothing"
 }
 
 views()
@@ -190,7 +191,7 @@ views()
 	check "$name: --dlfilter" filtered
 	check "$name: -s with Python" scripted
 	check "$name: inject" injected
-	check "$name: inject -b, where it was recorded" same_samples injected-b
+	check "$name: inject -b, where it was recorded, leaves the trace" same_list injected-b
 	check "$name: inject --strip" injected --strip
 	check "$name: leaves no trace" no_trace_left
 	check "$name: report --branch-history" histories
@@ -198,8 +199,8 @@ views()
 	for letter in w p o I M; do
 		check "$name: --itrace=$letter says that there is none" nothing_of_that "$letter"
 	done
-	check "$name: mem says it" no_accesses mem
-	check "$name: c2c says it" no_accesses c2c
+	check "$name: mem says it" no_accesses mem 'no mem data'
+	check "$name: c2c says it" no_accesses c2c 'RISC-V trace has nothing of what is asked for'
 }
 
 for protocol in N-Trace E-Trace; do
@@ -213,7 +214,7 @@ for protocol in N-Trace E-Trace; do
 		$native_in_guest
 		record one -e rvtrace//u -- sort input || exit 2
 		record script -e rvtrace//u -- sh -c 'sort input | head -n 3; (cd / && ls -d bin)' || exit 3
-		native-perf --buildid-dir /mnt/share/debug inject -b --itrace=i1000il16e -i one.data -o injected-b.data || exit 4
+		native-perf --buildid-dir /mnt/share/debug inject -b -i one.data -o injected-b.data || exit 4
 		rmmod rvtrace"
 	ok $? "$protocol: perf records" || continue
 	# shellcheck disable=SC2046 # these are words
