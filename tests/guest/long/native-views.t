@@ -203,6 +203,101 @@ views()
 	check "$name: c2c says it" no_accesses c2c 'RISC-V trace has nothing of what is asked for'
 }
 
+# survives COMMAND ARGUMENT...: it ends on each damaged file by itself, without a fault.
+survives()
+{
+	local file status found=0 n=0
+
+	for file in "$dir"/damaged/*.data; do
+		timeout 60 "$perf" --buildid-dir "$dir/share/debug" "$1" -f -i "$file" "${@:2}" >"$dir/damaged.out" 2>"$dir/damaged.err"
+		status=$?
+		n=$((n + 1))
+		# what perf returns as a negative number is behind the signals
+		if { [ $status -ge 124 ] && [ $status -le 192 ]; } || grep -q 'Sanitizer\|runtime error' "$dir/damaged.err"; then
+			echo "$file: status $status"
+			grep -m 1 -A 8 'Sanitizer\|runtime error' "$dir/damaged.err"
+			found=1
+		fi
+	done
+	echo "$n files"
+	return $found
+}
+
+# says FILE MESSAGE: why it is not decoded; without decoding it can be read.
+says()
+{
+	"$perf" script -i "$dir/damaged/$1.data" --itrace=b >"$dir/says" 2>&1 && return 1
+	cat "$dir/says"
+	grep -q "$2" "$dir/says" &&
+		"$perf" script -i "$dir/damaged/$1.data" --no-itrace --show-task-events >"$dir/says" 2>&1 &&
+		grep -q PERF_RECORD_COMM "$dir/says"
+}
+
+# Damage to the trace is told, and most is decoded all the same.
+damage_is_told()
+{
+	local file told=0 less=0 all n
+
+	all=$(wc -l <"$dir/listed")
+	for file in "$dir"/damaged/trace-*.data; do
+		"$perf" --buildid-dir "$dir/share/debug" script -i "$file" --itrace=i1ie -F ip 2>/dev/null >"$dir/damaged.out"
+		n=$(grep -vc 'trace error' "$dir/damaged.out")
+		! grep -q 'trace error' "$dir/damaged.out" || told=$((told + 1))
+		[ "$n" -ge $((all / 2)) ] || less=$((less + 1))
+	done
+	echo "$told recordings of $damaged with errors, $less of which less than half is decoded"
+	[ $told -ge $((damaged / 2)) ] && [ $less -lt $((damaged / 4)) ]
+}
+
+damaged=40
+damages()
+{
+	local name=$1
+
+	rm -rf "$dir/damaged" && mkdir "$dir/damaged" &&
+		python3 "$TOP/tests/upstream/damage.py" "$dir/share/one.data" "$dir/damaged" $damaged
+	ok $? "$name: damaged recordings" || return
+	check "$name: script ends on each" survives script --itrace=bei1000igl -F ip,addr
+	check "$name: so does report" survives report --itrace=i1000ieg --stdio
+	check "$name: so does report -D" survives report -D
+	check "$name: damage is told" damage_is_told
+	check "$name: metadata of a later version say what to install" says version 'use a newer perf'
+	check "$name: those of another recorder, too" says other 'recorded by another tool'
+}
+
+# The same views and damaged recordings with AddressSanitizer in perf. perf frees little at its end.
+with_asan()
+{
+	local name=$1 what count=0
+
+	export ASAN_OPTIONS=detect_leaks=0:exitcode=124
+	perf=$asan/bin/perf
+	check "$name, AddressSanitizer: script ends on each" survives script --itrace=bei1000igl -F ip,addr
+	check "$name, AddressSanitizer: so does report -D" survives report -D
+	for what in "script --itrace=b -F cpu,tid,ip,addr" "script --itrace=i1000ig16l16 -F cpu,tid,ip,sym,brstack" \
+		"script --itrace=cre" "script --itrace=i10us" "script --insn-trace=raw"; do
+		for recording in one script; do
+			perf=$asan/bin/perf
+			# shellcheck disable=SC2086 # these are words
+			view $recording $what >"$dir/asan" 2>"$dir/asan.err"
+			perf=$native/bin/perf
+			# shellcheck disable=SC2086
+			view $recording $what 2>/dev/null | cmp - "$dir/asan" && ! grep 'AddressSanitizer' "$dir/asan.err" && count=$((count + 1))
+		done
+	done
+	is "$name, AddressSanitizer: the same output of two recordings in five views" 10 $count
+	unset ASAN_OPTIONS
+}
+
+asan=$TOP/build/perf-asan/install
+asan_builds()
+{
+	native_library host "$asan" && "$TOP/upstream/perf/build" host "$TOP/build/perf-asan" "$asan" \
+		"EXTRA_CFLAGS=-fsanitize=address -fno-omit-frame-pointer"
+}
+mkdir -p "$asan/lib"
+check "perf builds with AddressSanitizer" asan_builds
+
 for protocol in N-Trace E-Trace; do
 	hook_options=
 	args=
@@ -220,5 +315,7 @@ for protocol in N-Trace E-Trace; do
 	# shellcheck disable=SC2046 # these are words
 	check "$protocol: what is listed is what was executed" native_equals_truth one --min 100000 $(native_threads one)
 	views "$protocol"
+	damages "$protocol"
+	with_asan "$protocol"
 done
 done_testing
