@@ -145,10 +145,21 @@ static void load(const char *path, int n, uintptr_t *where)
 
 static int dump = -1;
 
-static uint64_t monotonic(void)
+/* The name is that of perf's agent for Java. */
+static int arch_timestamp(void)
+{
+	return getenv("JITDUMP_USE_ARCH_TIMESTAMP") != NULL;
+}
+
+static uint64_t dump_time(void)
 {
 	struct timespec now;
+	uint64_t ticks;
 
+	if (arch_timestamp()) {
+		__asm__ volatile("rdtime %0" : "=r"(ticks));
+		return ticks;
+	}
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec * 1000000000ULL + now.tv_nsec;
 }
@@ -164,7 +175,7 @@ static void begin_dump(void)
 	const struct {
 		uint32_t magic, version, size, machine, reserved, pid;
 		uint64_t time, flags;
-	} header = { 0x4a695444, 1, 40, 243, 0, getpid(), monotonic(), 0 };
+	} header = { 0x4a695444, 1, 40, 243, 0, getpid(), dump_time(), arch_timestamp() };
 	char path[64];
 
 	snprintf(path, sizeof(path), "jit-%d.dump", getpid());
@@ -184,7 +195,7 @@ static void dump_code(const char *name, const void *code, size_t len)
 		uint64_t time;
 		uint32_t pid, tid;
 		uint64_t vma, addr, len, index;
-	} record = { 0, 56 + strlen(name) + 1 + len, monotonic(), getpid(), gettid(),
+	} record = { 0, 56 + strlen(name) + 1 + len, dump_time(), getpid(), gettid(),
 		(uintptr_t)code, (uintptr_t)code, len, index++ };
 
 	put(&record, sizeof(record));
