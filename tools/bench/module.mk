@@ -44,6 +44,11 @@ bench-without:
 	@tools/bench/without
 .PHONY: bench-without
 
+## make bench-native  what perf costs that decodes itself (make perf; tests/guest/long/native-perf.t records)
+bench-native: $(B)/host/perf-rvtrace
+	@tools/bench/native
+.PHONY: bench-native
+
 ## make bench-scaling  how decoding scales with trace and mappings
 bench-scaling: $(B)/host/rvt-scale
 	@tools/bench/scaling
