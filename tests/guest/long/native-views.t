@@ -125,6 +125,15 @@ scripted()
 	awk '{ print $1, $2, $3 }' <(sed 's/=>//' "$dir/branches.tid") | cmp - "$dir/scripted"
 }
 
+# Samples of another event get the branches and the callers that the trace has.
+enriched()
+{
+	view group script --itrace=b -F time,ip,addr --ns 2>/dev/null >"$dir/branches.time" &&
+		view group script --itrace=L8 -F time,brstack --ns 2>/dev/null >"$dir/stacks" &&
+		view group script --itrace=G16 -F time,ip --ns 2>/dev/null >"$dir/chains" &&
+		python3 "$TOP/tests/upstream/samples.py" "$dir/branches.time" "$dir/stacks" "$dir/chains"
+}
+
 # Samples instead of trace are those that the trace gives.
 injected()
 {
@@ -190,6 +199,7 @@ views()
 	check "$name: --itrace=Z and q" letters
 	check "$name: --dlfilter" filtered
 	check "$name: -s with Python" scripted
+	check "$name: --itrace=L and G" enriched
 	check "$name: inject" injected
 	check "$name: inject -b, where it was recorded, leaves the trace" same_list injected-b
 	check "$name: inject --strip" injected --strip
@@ -308,6 +318,7 @@ for protocol in N-Trace E-Trace; do
 	guest "$protocol" testing "$args" "
 		$native_in_guest
 		record one -e rvtrace//u -- sort input || exit 2
+		record group -e '{rvtrace//u,cpu-clock/freq=500/u}' -- sort input || exit 5
 		record script -e rvtrace//u -- sh -c 'sort input | head -n 3; (cd / && ls -d bin)' || exit 3
 		native-perf --buildid-dir /mnt/share/debug inject -b -i one.data -o injected-b.data || exit 4
 		rmmod rvtrace"
