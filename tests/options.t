@@ -193,7 +193,7 @@ says "record --per-thread: of which" "needs a command, -p or -t" "$rv" record --
 # Whatever takes a number says what it takes, and what was typed.
 for number in -1 1x x "" " 1" 0x 99999999999999999999; do
 	for option in "report --max-lines" "report --jobs" "stat --jobs" "profile --jobs" \
-		"script --max-lines" "script --jobs" ${number:+"record -c" "record -F" "record -z"} \
+		"script --max-lines" "script --jobs" "inject --jobs" ${number:+"record -c" "record -F" "record -z"} \
 		"decode --src" "decode --jobs" "decode --wrapped-at" "dump --wrapped-at" \
 		"tandem to-truth --hart" "tandem to-truth --xlen" "tandem verify --max-reports" \
 		"tandem verify --limit" "tandem show --mlen"; do

@@ -150,6 +150,24 @@ for period in 10 100 1000; do
 		"$(sed -n 's/.*inject: \([0-9]*\) samples .*/\1/p' "$dir/said")"
 done
 
+# Threads make the same samples, in files of the same bytes.
+for letters in b c r I bcr; do
+	"$rv" inject -i "$dir/perf.data" -o "$dir/samples" --itrace=$letters --jobs 1 2>"$dir/said"
+	echo "status $?" >>"$dir/said"
+	for jobs in 2 3; do
+		SMALL_SLICES=500 "$rv-small-slices" inject -i "$dir/perf.data" -o "$dir/samples.jobs" --itrace=$letters \
+			--jobs $jobs 2>"$dir/said.jobs"
+		echo "status $?" >>"$dir/said.jobs"
+		[ "$letters" = I ] || [ "$(stat -c %s "$dir/samples")" -gt 20000 ]
+		ok $? "inject --itrace=$letters: there are samples"
+		check "inject --itrace=$letters --jobs $jobs: the same bytes" cmp "$dir/samples" "$dir/samples.jobs"
+		check "inject --itrace=$letters --jobs $jobs: the same messages" \
+			diff <(sed 's/samples in .*//' "$dir/said") <(sed 's/samples in .*//' "$dir/said.jobs")
+	done
+done
+"$rv" inject -i "$dir/perf.data" -o /dev/full --itrace=b --jobs 3 2>"$dir/said"
+is "inject --jobs 3: what cannot be written is an error" 1 $?
+
 # ---- fields
 
 for field in ip:3 time:2; do

@@ -14,14 +14,16 @@ static const char help[] =
 ITRACE_HELP
 "  -o, --output FILE     instead of perf.data.injected\n"
 "  --no-arch             do not say that the program is RISC-V's: hotspot refuses that\n"
+"  --jobs N              threads, for samples that do not depend on those before (b, c, r, I)\n"
 VIEW_HELP;
 
-enum { OPT_ITRACE = 256, OPT_NO_ARCH, OPT_NOTHING };
+enum { OPT_ITRACE = 256, OPT_NO_ARCH, OPT_JOBS, OPT_NOTHING };
 
 static const struct option long_options[] = {
 	{ "itrace", optional_argument, NULL, OPT_ITRACE },
 	{ "output", required_argument, NULL, 'o' },
 	{ "no-arch", no_argument, NULL, OPT_NO_ARCH },
+	{ "jobs", required_argument, NULL, OPT_JOBS },
 	/* options of perf for what we do anyway */
 	{ "strip", no_argument, NULL, OPT_NOTHING },
 	{ "force", no_argument, NULL, 'f' },
@@ -41,7 +43,7 @@ static int run(const struct view_options *options, const struct itrace *itrace, 
 	if (rvt_session_is_ctr(view_session(view)))
 		err = ctr_inject(view, output, arch);
 	else
-		err = trace_inject(view, itrace, output, arch);
+		err = trace_inject(view, itrace, output, arch, options->session.jobs > 1);
 	view_close(view);
 	return err ? 1 : 0;
 }
@@ -49,7 +51,7 @@ static int run(const struct view_options *options, const struct itrace *itrace, 
 int cmd_inject(int argc, char **argv)
 {
 	struct view_options options = { .session.clock = true };
-	const char *output = "perf.data.injected", *letters = NULL;
+	const char *output = "perf.data.injected", *letters = NULL, *jobs = NULL;
 	struct itrace itrace;
 	bool arch = true;
 	int c;
@@ -61,6 +63,8 @@ int cmd_inject(int argc, char **argv)
 			letters = optarg;
 		} else if (c == OPT_NO_ARCH) {
 			arch = false;
+		} else if (c == OPT_JOBS) {
+			jobs = optarg;
 		} else if (c == 'h') {
 			fputs(help, stdout);
 			return 0;
@@ -75,5 +79,10 @@ int cmd_inject(int argc, char **argv)
 				    "name");
 	if (!strcmp(output, "-"))
 		return cmd_error(1, "the output must be a file: its header is written at the end");
-	return itrace_parse(letters, "", &itrace) ? 1 : run(&options, &itrace, output, arch);
+	if (itrace_parse(letters, "", &itrace) || cmd_jobs(jobs, &options.session.jobs))
+		return 1;
+	options.session.slice_bytes = INJECT_SLICE_BYTES;
+	if (!trace_in_slices(&itrace))
+		options.session.jobs = 1;
+	return run(&options, &itrace, output, arch);
 }

@@ -8,8 +8,20 @@
 #include "common/view.h"
 #include "session/access.h"
 
-/* inject/trace.c: writes @output. Returns 0, or -errno after a message. */
-int trace_inject(struct view *view, const struct itrace *itrace, const char *output, bool arch);
+/* So much trace makes some MB of samples. */
+#define INJECT_SLICE_BYTES (64u << 10)
+
+/*
+ * inject/trace.c: returns whether no sample depends on those before, so that several threads can make
+ * them.
+ */
+bool trace_in_slices(const struct itrace *itrace);
+/*
+ * Writes @output. @slices: trace_in_slices(), and the session has several threads. Returns 0, or
+ * -errno after a message.
+ */
+int trace_inject(struct view *view, const struct itrace *itrace, const char *output, bool arch,
+		 bool slices);
 
 /* ---- inject/sample.c: a PERF_RECORD_SAMPLE in the making ---- */
 

@@ -11,6 +11,7 @@
 #include "common/branches.h"
 #include "common/features.h"
 #include "common/output.h"
+#include "common/pages.h"
 #include "inject/inject.h"
 #include "common/transfers.h"
 
@@ -25,6 +26,8 @@ struct inject {
 	const struct itrace *itrace;
 	struct view *view;
 	struct rvt_perfdata_writer *out;
+	bool slices;	/* several threads make samples */
+	FILE *page;	/* of a thread: what goes to .out later; NULL: there is only one thread */
 	struct branches *branches;	/* NULL: not asked for */
 	struct added *added;	/* samples of other events; NULL: copied as they are */
 	struct itrace_clock *clocks;	/* by cpu */
@@ -71,6 +74,8 @@ static int put_sample(struct inject *inject, const struct rvt_hart_flow *hart, u
 	*header = (struct perf_event_header){ PERF_RECORD_SAMPLE, cpumode(hart, ip),
 					      sample.n * sizeof(uint64_t) };
 	inject->samples++;
+	if (inject->page)
+		return fwrite(sample.words, header->size, 1, inject->page) ? 0 : -EIO;
 	return rvt_perfdata_write(inject->out, sample.words, header->size);
 }
 
@@ -184,19 +189,128 @@ static int copy_sideband(struct inject *inject)
 	return err;
 }
 
-static int decode(struct inject *inject)
+/* Fills the call-backs of @sink. @depth: of call stacks; 0: none are kept. NULL: out of memory. */
+static struct transfers *follow(struct inject *inject, unsigned int depth,
+				struct rvt_session_sink *sink)
 {
 	const struct rvt_transfers_ops ops = {
 		.size = sizeof(ops), .ctx = inject, .line = inject_line,
 		.transfer = inject_transfer, .event = inject_event,
 	};
-	struct rvt_session_sink sink = { .size = sizeof(sink), .warning = view_warning };
-	struct transfers *transfers = transfers_create(&ops, inject->view, MAX_CALL_DEPTH);
+	struct transfers *transfers = transfers_create(&ops, inject->view, depth);
+
+	sink->warning = view_warning;
+	if (transfers)
+		transfers_sink(transfers, sink);
+	return transfers;
+}
+
+/* ---- several threads ---- */
+
+/* What one thread needs. */
+struct maker {
+	struct inject inject, *total;
+	struct transfers *transfers;
+};
+
+static void close_maker(void *ctx, bool valid)
+{
+	struct maker *maker = ctx;
+
+	if (valid) {
+		maker->total->errors += maker->inject.errors;
+		maker->total->samples += maker->inject.samples;
+	}
+	transfers_destroy(maker->transfers);
+	free(maker->inject.clocks);
+	free(maker);
+}
+
+static void *open_maker(void *ctx, struct rvt_session_sink *sink)
+{
+	struct inject *inject = ctx;
+	struct maker *maker = calloc(1, sizeof(*maker));
+
+	if (!maker)
+		return NULL;
+	maker->total = inject;
+	maker->inject = *inject;
+	maker->inject.errors = maker->inject.samples = 0;
+	maker->inject.clocks = calloc(MAX_CPUS, sizeof(*maker->inject.clocks));
+	maker->transfers = follow(&maker->inject, 0, sink);
+	if (!maker->inject.clocks || !maker->transfers) {
+		close_maker(maker, false);
+		return NULL;
+	}
+	return maker;
+}
+
+static void begin_page(void *ctx, FILE *out, FILE *errors)
+{
+	struct maker *maker = ctx;
+
+	(void)errors;
+	maker->inject.page = out;
+}
+
+static void decode_again(void *ctx)
+{
+	const struct inject *inject = ctx;
+
+	view_forget(inject->view);
+}
+
+static int run_slices(void *ctx, const struct rvt_session_sink *sink,
+		      const struct rvt_session_slices *slices)
+{
+	const struct inject *inject = ctx;
+
+	return view_run_slices(inject->view, sink, slices, false);
+}
+
+static ssize_t write_pages(void *ctx, const char *bytes, size_t len)
+{
+	struct inject *inject = ctx;
+	int err = rvt_perfdata_write(inject->out, bytes, len);
+
+	if (!err)
+		return len;
+	errno = -err;
+	return 0;
+}
+
+static int decode_slices(struct inject *inject)
+{
+	const struct pages_ops ops = {
+		.ctx = inject, .overlap = true, .open = open_maker, .close = close_maker,
+		.begin = begin_page, .again = decode_again, .run = run_slices,
+	};
+	FILE *out = fopencookie(inject, "w", (cookie_io_functions_t){ .write = write_pages });
+	int err = out ? pages_run(&ops, out) : -ENOMEM;
+
+	if (out && fclose(out) && !err)
+		err = -errno;
+	return err;
+}
+
+bool trace_in_slices(const struct itrace *itrace)
+{
+	return !itrace->instructions && !itrace->callchain && !itrace->last_branches &&
+		!itrace->add_callchain && !itrace->add_last_branches && !itrace->skip;
+}
+
+static int decode(struct inject *inject)
+{
+	struct rvt_session_sink sink = { .size = sizeof(sink) };
+	struct transfers *transfers;
 	int err;
+
+	if (inject->slices)
+		return decode_slices(inject);
+	transfers = follow(inject, trace_in_slices(inject->itrace) ? 0 : MAX_CALL_DEPTH, &sink);
 
 	if (!transfers)
 		return -ENOMEM;
-	transfers_sink(transfers, &sink);
 	err = view_run(inject->view, &sink, false);
 	transfers_destroy(transfers);
 	return err || !inject->added ? err : added_finish(inject->added);
@@ -231,9 +345,10 @@ static int write_all(struct inject *inject, const char *output, bool arch)
 	return cmd_error(err, "cannot write %s: %s", output, strerror(-err));
 }
 
-int trace_inject(struct view *view, const struct itrace *itrace, const char *output, bool arch)
+int trace_inject(struct view *view, const struct itrace *itrace, const char *output, bool arch,
+		 bool slices)
 {
-	struct inject inject = { .itrace = itrace, .view = view };
+	struct inject inject = { .itrace = itrace, .view = view, .slices = slices };
 	unsigned int entries = itrace->add_last_branches ? INJECT_MAX_BRANCHES :
 		itrace->last_branches;
 	uint64_t samples;
