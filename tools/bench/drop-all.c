@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* A filter for `perf script --dlfilter` that lets nothing pass: what perf costs but for printing. */
+/* A filter for `perf script --dlfilter` that lets nothing pass: what perf costs but for text. */
 #include <perf/perf_dlfilter.h>
 
 struct perf_dlfilter_fns perf_dlfilter_fns;

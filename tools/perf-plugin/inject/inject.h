@@ -12,8 +12,8 @@
 #define INJECT_SLICE_BYTES (64u << 10)
 
 /*
- * inject/trace.c: returns whether no sample depends on those before, so that several threads can make
- * them.
+ * inject/trace.c: returns whether no sample depends on those before, so that several threads can
+ * make them.
  */
 bool trace_in_slices(const struct itrace *itrace);
 /*
