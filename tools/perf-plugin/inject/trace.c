@@ -28,6 +28,7 @@ struct inject {
 	struct rvt_perfdata_writer *out;
 	bool slices;	/* several threads make samples */
 	FILE *page;	/* of a thread: what goes to .out later; NULL: there is only one thread */
+	int write_error;	/* of .out, when pages were written to it */
 	struct branches *branches;	/* NULL: not asked for */
 	struct added *added;	/* samples of other events; NULL: copied as they are */
 	struct itrace_clock *clocks;	/* by cpu */
@@ -235,7 +236,8 @@ static void *open_maker(void *ctx, struct rvt_session_sink *sink)
 		return NULL;
 	maker->total = inject;
 	maker->inject = *inject;
-	maker->inject.errors = maker->inject.samples = 0;
+	maker->inject.errors = 0;
+	maker->inject.samples = 0;
 	maker->inject.clocks = calloc(MAX_CPUS, sizeof(*maker->inject.clocks));
 	maker->transfers = follow(&maker->inject, 0, sink);
 	if (!maker->inject.clocks || !maker->transfers) {
@@ -271,12 +273,9 @@ static int run_slices(void *ctx, const struct rvt_session_sink *sink,
 static ssize_t write_pages(void *ctx, const char *bytes, size_t len)
 {
 	struct inject *inject = ctx;
-	int err = rvt_perfdata_write(inject->out, bytes, len);
 
-	if (!err)
-		return len;
-	errno = -err;
-	return 0;
+	inject->write_error = rvt_perfdata_write(inject->out, bytes, len);
+	return inject->write_error ? 0 : len;
 }
 
 static int decode_slices(struct inject *inject)
@@ -289,8 +288,8 @@ static int decode_slices(struct inject *inject)
 	int err = out ? pages_run(&ops, out) : -ENOMEM;
 
 	if (out && fclose(out) && !err)
-		err = -errno;
-	return err;
+		err = -EIO;
+	return inject->write_error ? inject->write_error : err;
 }
 
 bool trace_in_slices(const struct itrace *itrace)
@@ -308,7 +307,6 @@ static int decode(struct inject *inject)
 	if (inject->slices)
 		return decode_slices(inject);
 	transfers = follow(inject, trace_in_slices(inject->itrace) ? 0 : MAX_CALL_DEPTH, &sink);
-
 	if (!transfers)
 		return -ENOMEM;
 	err = view_run(inject->view, &sink, false);
