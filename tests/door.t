@@ -17,10 +17,11 @@ ok_or_show $? "the library exports the functions of public headers, and nothing 
 [ "$(wc -l <"$dir/exports")" -le $max_exports ]
 ok $? "these are $(wc -l <"$dir/exports"), of $max_exports at most"
 
-# bare LIBRARY: names in a static library that could clash with those of a program.
+# bare LIBRARY: names in a static library that could clash with those of a program, where none has a
+# dot. Those are GCC's, of debug information.
 bare()
 {
-	nm -g --defined-only "$1" | awk 'NF == 3 && $3 !~ /^rvt_/ { print $3 }' | sort -u
+	nm -g --defined-only "$1" | awk 'NF == 3 && $3 !~ /^rvt_|\./ { print $3 }' | sort -u
 }
 
 for library in librvtrace.a librvtrace-model.a; do

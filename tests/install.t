@@ -215,11 +215,11 @@ packages_say_what_they_take()
 	done
 }
 
-# A program that links the archive shares one name space with it.
+# A program that links the archive shares one name space with it. No name in C has a dot.
 archive_has_prefix()
 {
 	nm -g --defined-only "$root$prefix/lib/librvtrace.a" |
-		awk 'NF == 3 && $3 !~ /^rvt_/ { print $3 }' >"$dir/names"
+		awk 'NF == 3 && $3 !~ /^rvt_|\./ { print $3 }' >"$dir/names"
 	cat "$dir/names"
 	[ ! -s "$dir/names" ]
 }
