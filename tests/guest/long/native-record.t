@@ -13,7 +13,21 @@ native_guest_programs
 # thread that begins between perf_event_open() and the first enabling perf knows nothing.
 # shellcheck disable=SC2016 # expands in the guest
 recordings='
-	echo "read x < \$1; while :; do sort input | head -n 20 > sorted; done" > busy
+	cat > busy <<-"END"
+		read x < $1
+		rounds=0
+		while :; do
+			sort input | head -n 20 > sorted
+			rounds=$((rounds + 1))
+			echo $rounds > $1.rounds
+		done
+	END
+	# until PROGRAM N: the program has made so many rounds.
+	cat > until <<-"END"
+		while [ "$(cat /tmp/$1.rounds 2> /dev/null || echo 0)" -lt $2 ]; do
+			sleep 0.1
+		done
+	END
 	# begin_busy: a shell that waits for begun
 	begin_busy()
 	{
@@ -22,11 +36,11 @@ recordings='
 		busy=$!
 		echo $busy > $1.pid
 	}
-	# attached NAME OPTION: records a running program for a second.
+	# attached NAME OPTION: records five rounds of a running program.
 	attached()
 	{
 		begin_busy $1
-		record $1 $2 $busy -m ,32M -e rvtrace//u -- sh -c "echo > /tmp/$1; sleep 1" || exit 2
+		record $1 $2 $busy -m ,32M -e rvtrace//u -- sh -c "echo > /tmp/$1; sh until $1 5" || exit 2
 		kill $busy
 		wait $busy
 	}
@@ -40,11 +54,11 @@ recordings='
 		recorder=$!
 		sleep 2
 		echo > /tmp/$name
-		for i in 1 2; do
-			sleep 1
+		for rounds in 3 6; do
+			sh until $name $rounds
 			kill -USR2 $recorder
 		done
-		sleep 1
+		sh until $name 9
 		kill $recorder
 		wait $recorder
 		[ $? -eq 143 ] || exit 12
