@@ -52,6 +52,9 @@ recordings='
 		shift
 		native-perf --buildid-dir /mnt/share/debug record --no-buildid-mmap -o $name.data "$@" -e rvtrace//u -p $busy > $name.out 2> $name.log &
 		recorder=$!
+		while [ ! -s $name.data ]; do
+			sleep 0.1
+		done
 		sleep 2
 		echo > /tmp/$name
 		for rounds in 3 6; do
