@@ -2,10 +2,15 @@
 
 MODEL_SRC := $(sort $(wildcard tools/model/*.c))
 
-# The archives bring the encoders, the truth writer, and what they need.
-$(B)/model/rvtrace-model.so: $(MODEL_SRC:%.c=$(B)/host/%.o) $(ARCHIVES:%=$(B)/host/%)
+# The archives bring the encoders, the truth writer, and what they need. Of the library that is a few
+# objects, as they were before the engine's became one: the emulator has none of its libraries.
+$(B)/model/librvtrace.a: $(LIB_SRC:%.c=$(B)/host/%.o)
 	@mkdir -p $(@D)
-	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -shared -o $@ $^ -lzstd -lpthread
+	$(call brief,AR,$@)rm -f $@ && $(AR) rcs $@ $^
+
+$(B)/model/rvtrace-model.so: $(MODEL_SRC:%.c=$(B)/host/%.o) $(B)/host/librvtrace-model.a $(B)/model/librvtrace.a
+	@mkdir -p $(@D)
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -fno-lto -shared -o $@ $^ -lzstd -lpthread
 
 # The producer of tandem traces, a plugin of its own (Documentation/tandem.rst).
 TANDEM_SRC := $(sort $(wildcard tools/model/tandem/*.c)) userspace/model/tandem/codec.c \
