@@ -35,6 +35,18 @@ native_guest_programs()
 	cp "$native_riscv/lib/librvtrace.so.0" "$guest_bin/"
 }
 
+# native_protocol N-Trace|E-Trace: sets $hook_options and $model_args, for guest(), so that encoders
+# speak it.
+# shellcheck disable=SC2034 # for those who call this
+native_protocol()
+{
+	hook_options=
+	model_args=
+	[ "$1" = E-Trace ] || return 0
+	hook_options="--params $TOP/tools/model/params/etrace-2.0"
+	model_args="etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace"
+}
+
 # First lines of a guest's script. record NAME ARGUMENT... makes NAME.data; the cache of files, which
 # keeps the vdso, is there only without build ids in the records of mappings.
 # shellcheck disable=SC2034,SC2016

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A filter for `perf script --dlfilter`: lets pass the branches to even addresses of a cache line's
- * number, and says at the end how many it saw and let pass.
+ * A filter for `perf script --dlfilter`: a branch passes if bit 6 of its target is 0. At the end the
+ * filter says how many it saw and how many passed.
  */
 #include <perf/perf_dlfilter.h>
 #include <stdio.h>

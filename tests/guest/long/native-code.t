@@ -19,14 +19,9 @@ listed()
 }
 
 for protocol in N-Trace E-Trace; do
-	hook_options=
-	args=
-	if [ $protocol = E-Trace ]; then
-		hook_options="--params $TOP/tools/model/params/etrace-2.0"
-		args="etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace"
-	fi
+	native_protocol "$protocol"
 	# The time in a dump is that of the trace, as with Intel PT: perf inject --jit wants CLOCK_MONOTONIC else.
-	guest "$protocol-jit" testing "$args" "
+	guest "$protocol-jit" testing "$model_args" "
 		$native_in_guest
 		export JITDUMP_USE_ARCH_TIMESTAMP=1
 		record jit -m ,8M -e rvtrace//u -- processes ./plugin-1.so ./plugin-2.so || exit 2
@@ -39,7 +34,7 @@ for protocol in N-Trace E-Trace; do
 		"jit_first $((61 * 2)) jit_second $((67 * 3)) " \
 		"$(listed ip,sym | awk '$2 ~ /^jit_/ { n[$2]++ } END { for (name in n) print name, n[name] }' | sort | tr '\n' ' ')"
 
-	guest "$protocol-bpf" testing "$args" "
+	guest "$protocol-bpf" testing "$model_args" "
 		$native_in_guest
 		sysctl -q -w net.core.bpf_jit_enable=1
 		record bpf -a --kcore -m 8M,64M -e rvtrace// -- filters 300 500"

@@ -28,7 +28,7 @@ recordings='
 			sleep 0.1
 		done
 	END
-	# begin_busy: a shell that waits for begun
+	# begin_busy NAME: starts the program, which begins its work when somebody writes to /tmp/NAME.
 	begin_busy()
 	{
 		mkfifo /tmp/$1
@@ -145,13 +145,8 @@ refused()
 }
 
 for protocol in N-Trace E-Trace; do
-	hook_options=
-	args=
-	if [ $protocol = E-Trace ]; then
-		hook_options="--params $TOP/tools/model/params/etrace-2.0"
-		args="etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace"
-	fi
-	guest "$protocol" testing "$args" "
+	native_protocol "$protocol"
+	guest "$protocol" testing "$model_args" "
 		$native_in_guest
 		$recordings
 		rmmod rvtrace"

@@ -155,7 +155,7 @@ no_trace_left()
 	grep -aq PERF_RECORD_SAMPLE "$dir/dump" && ! grep -a 'PERF_RECORD_AUX' "$dir/dump"
 }
 
-# The functions that branch histories and the assembly of the hottest one tell of are there.
+# The table of branch histories has addresses of the program.
 histories()
 {
 	view one report --branch-history --itrace=i10000il16 --stdio 2>/dev/null >"$dir/history"
@@ -278,7 +278,7 @@ damages()
 # The same views and damaged recordings with AddressSanitizer in perf. perf frees little at its end.
 with_asan()
 {
-	local name=$1 what count=0
+	local name=$1 what recording count=0
 
 	export ASAN_OPTIONS=detect_leaks=0:exitcode=124
 	perf=$asan/bin/perf
@@ -309,13 +309,8 @@ mkdir -p "$asan/lib"
 check "perf builds with AddressSanitizer" asan_builds
 
 for protocol in N-Trace E-Trace; do
-	hook_options=
-	args=
-	if [ $protocol = E-Trace ]; then
-		hook_options="--params $TOP/tools/model/params/etrace-2.0"
-		args="etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace"
-	fi
-	guest "$protocol" testing "$args" "
+	native_protocol "$protocol"
+	guest "$protocol" testing "$model_args" "
 		$native_in_guest
 		record one -e rvtrace//u -- sort input || exit 2
 		record group -e '{rvtrace//u,cpu-clock/freq=500/u}' -- sort input || exit 5
