@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A filter for `perf script --dlfilter`: a branch passes if bit 6 of its target is 0. At the end the
- * filter says how many it saw and how many passed.
+ * A filter for `perf script --dlfilter`: a branch passes if bit 6 of its target is 0. At the end
+ * the filter says how many it saw and how many passed.
  */
 #include <perf/perf_dlfilter.h>
 #include <stdio.h>
