@@ -72,6 +72,13 @@ TOOL_SRC := $(sort $(wildcard tests/tools/rvt-*.c))
 # Decoding is what it is for: 0 to 12 % faster than with -O2 alone, by program. Stores that GCC joins
 # into a vector are read one by one right after, which waits: gzip takes 3 to 8 % less without.
 CFLAGS_host := -O3 -fno-tree-slp-vectorize -fno-semantic-interposition -fPIC
+STRINGS_GCC := -mmemset-strategy=unrolled_loop:512:noalign,libcall:-1:noalign \
+	-mmemcpy-strategy=unrolled_loop:512:noalign,libcall:-1:noalign
+# Where GCC can: no string instructions for structs of more than 96 bytes, for these take 40 cycles
+# to begin. Counting is 3 to 6 % faster.
+STRINGS_host := $(shell $(CC) -c -x c -o /dev/null $(STRINGS_GCC) /dev/null 2>/dev/null && \
+	echo $(STRINGS_GCC))
+CFLAGS_host += $(STRINGS_host)
 ENGINE_LTO_host := $(shell echo 'int rvt;' | $(CC) -flto -r -nostdlib -flinker-output=nolto-rel -x c \
 	-o /dev/null - 2>/dev/null && echo -flto -flto-partition=none)
 CFLAGS_asan := -O1 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=undefined

@@ -33,16 +33,14 @@ static void set_outcomes(struct rvt_order *order, const struct path *path)
 	order->n_known = path->map_bits;
 }
 
-static struct rvt_order new_order(struct rvt_etrace_decoder *dec, const struct path *path)
+static void begin_order(struct rvt_etrace_decoder *dec, const struct path *path,
+			struct rvt_order *order)
 {
-	struct rvt_order order;
-
-	memset(&order, 0, sizeof(order));
-	order.flags = rvt_etrace_run_flags(dec);
-	order.max_halfwords = RVT_UNLIMITED;
-	order.max_insns = RVT_UNLIMITED;
-	set_outcomes(&order, path);
-	return order;
+	memset(order, 0, sizeof(*order));
+	order->flags = rvt_etrace_run_flags(dec);
+	order->max_halfwords = RVT_UNLIMITED;
+	order->max_insns = RVT_UNLIMITED;
+	set_outcomes(order, path);
 }
 
 static uint64_t last_pc(const struct rvt_etrace_decoder *dec)
@@ -178,10 +176,12 @@ static bool is_inner_return(struct rvt_etrace_decoder *dec, const struct goal *g
 static int follow_plain(struct rvt_etrace_decoder *dec, const struct path *path,
 			const struct goal *goal, struct rvt_etrace_failure *failure)
 {
-	struct rvt_order order = new_order(dec, path);
-	uint64_t total = order.n_outcomes;
+	struct rvt_order order;
+	uint64_t total;
 	int stop;
 
+	begin_order(dec, path, &order);
+	total = order.n_outcomes;
 	if (!goal->by_jump_only && !goal->updiscon) {
 		order.flags |= RVT_RUN_STOP_PC;
 		order.stop_pc = goal->target;
@@ -262,8 +262,9 @@ static bool stands_at(const struct rvt_etrace_decoder *dec, uint64_t address)
 static int follow_returns(struct rvt_etrace_decoder *dec, const struct goal *goal, uint64_t irets,
 			  struct rvt_etrace_failure *failure)
 {
-	struct rvt_order order = new_order(dec, &no_path);
+	struct rvt_order order;
 
+	begin_order(dec, &no_path, &order);
 	order.flags |= RVT_RUN_STOP_RETURN | RVT_RUN_STOP_PC;
 	order.stop_pc = goal->target;
 	for (unsigned int i = 0; i < MAX_STOPS; i++) {
@@ -301,9 +302,10 @@ static int follow_returns(struct rvt_etrace_decoder *dec, const struct goal *goa
 static int follow_irreport(struct rvt_etrace_decoder *dec, const struct path *path,
 			   const struct goal *goal, struct rvt_etrace_failure *failure)
 {
-	struct rvt_order order = new_order(dec, path);
+	struct rvt_order order;
 	int stop;
 
+	begin_order(dec, path, &order);
 	if (order.n_outcomes) {
 		order.flags |= RVT_RUN_STOP_USED;
 		stop = run(dec, &order);
@@ -330,10 +332,13 @@ int rvt_etrace_follow_cached(struct rvt_etrace_decoder *dec, const struct path *
 			     unsigned int index, uint64_t *target, struct path *last,
 			     struct rvt_etrace_failure *failure)
 {
-	struct rvt_order order = new_order(dec, path);
-	uint64_t total = order.n_outcomes, left;
-	int stop = run(dec, &order);
+	struct rvt_order order;
+	uint64_t total, left;
+	int stop;
 
+	begin_order(dec, path, &order);
+	total = order.n_outcomes;
+	stop = run(dec, &order);
 	if (stop < 0)
 		return stop;
 	left = total - order.used_outcomes;
@@ -361,10 +366,13 @@ int rvt_etrace_follow(struct rvt_etrace_decoder *dec, const struct path *path,
 int rvt_etrace_follow_to_branch(struct rvt_etrace_decoder *dec, const struct path *path,
 				struct rvt_etrace_failure *failure)
 {
-	struct rvt_order order = new_order(dec, path);
-	uint64_t total = order.n_outcomes;
-	int stop = run(dec, &order);
+	struct rvt_order order;
+	uint64_t total;
+	int stop;
 
+	begin_order(dec, path, &order);
+	total = order.n_outcomes;
+	stop = run(dec, &order);
 	if (stop < 0)
 		return stop;
 	if (stop == RVT_STOP_OUTCOME && order.used_outcomes == total)
@@ -387,7 +395,7 @@ int rvt_etrace_look_again(struct rvt_etrace_decoder *dec, struct rvt_etrace_fail
 	}
 	if (rvt_etrace_walk(dec, dec->address, &anything) != RVT_ETRACE_WALK_JUMP)
 		return RVT_ETRACE_BY_PATH;
-	order = new_order(dec, &no_path);
+	begin_order(dec, &no_path, &order);
 	stop = run(dec, &order);
 	if (stop < 0)
 		return stop;
@@ -400,9 +408,10 @@ int rvt_etrace_finish_pending(struct rvt_etrace_decoder *dec, uint64_t *pc, bool
 {
 	*known = rvt_flow_pc(dec->flow, pc);
 	if (dec->pending) {
-		struct rvt_order order = new_order(dec, &dec->carried);
+		struct rvt_order order;
 		int stop;
 
+		begin_order(dec, &dec->carried, &order);
 		order.max_insns = 1;
 		stop = rvt_flow_run(dec->flow, &order);
 		if (stop < 0)

@@ -314,7 +314,7 @@ static void add_returns(struct rvt_counts *counts)
 	for (uint32_t i = 0; i < n; i++)
 		__builtin_prefetch(log[i].block);
 	for (uint32_t i = 0; i < n; i++) {
-		jumps[i] = (struct rvt_jump_count){ *log[i].block, log[i].to, 1 };
+		jumps[i] = (struct rvt_jump_count){ *log[i].block, log[i].to, log[i].times };
 		slots[i] = fetch_slot(counts, &jumps[i]);
 	}
 	add_jumps(counts, jumps, slots, n);

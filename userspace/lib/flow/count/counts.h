@@ -59,10 +59,11 @@ struct rvt_run_note {
 };
 #define RVT_RUN_TAKEN 0
 
-/* Of the return at the end of a block, which is in memory that nobody waits for. */
+/* Of the return or other indirect jump at the end of a block, whose name nobody waits for. */
 struct rvt_return_note {
 	struct rvt_code_block *const *block;
 	uint64_t to;
+	int64_t times;
 };
 
 /* In memory that is real only where it is used. */
@@ -148,9 +149,10 @@ void rvt_counts_path(struct rvt_counts *counts, const struct rvt_run *runs, unsi
 
 /* The same for what *@block names, which must stay there until rvt_counts_jumps(). */
 static inline void rvt_counts_return(struct rvt_counts *counts,
-				     struct rvt_code_block *const *block, uint64_t to)
+				     struct rvt_code_block *const *block, uint64_t to,
+				     int64_t times)
 {
-	counts->return_log[counts->n_return_log++] = (struct rvt_return_note){ block, to };
+	counts->return_log[counts->n_return_log++] = (struct rvt_return_note){ block, to, times };
 	if (counts->n_return_log == RVT_RETURN_LOG)
 		rvt_counts_jumps(counts);
 }

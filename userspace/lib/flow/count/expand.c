@@ -49,35 +49,49 @@ static void expand_edge(struct rvt_flow *flow, const struct rvt_body_item *last,
 				last->run.first + last->run.count - 1, to, times);
 		return;
 	}
+	path = rvt_segment_path(segments, seg);
 	if (seg->leaves) {
-		rvt_counts_jump(counts, rvt_segment_path(segments, seg)->last, to, times);
+		rvt_counts_return(counts, &path->last, to, times);
 		return;
 	}
-	counted = seg->next ? segments->pcs[seg->next] : rvt_segment_path(segments, seg)->end_pc;
+	counted = seg->next ? segments->pcs[seg->next] : path->end_pc;
 	if (counted == to)
 		return;
-	path = rvt_segment_path(segments, seg);
 	rvt_counts_edge(counts, path->last, path->last_insn, counted, -(int64_t)times);
 	rvt_counts_edge(counts, path->last, path->last_insn, to, times);
+}
+
+/* The same for the edges inside a body: most are counted with their segments. */
+static inline void count_edge(struct rvt_flow *flow, const struct rvt_body_item *last, uint64_t to,
+			      uint64_t times)
+{
+	const struct rvt_segment *seg = last->seg;
+
+	if (!seg || !seg->next || flow->segments->pcs[seg->next] != to)
+		expand_edge(flow, last, to, times);
 }
 
 void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int n, uint64_t to,
 		     uint64_t times)
 {
+	/* They take turns: a copy of what was just written would have to wait for that. */
+	struct rvt_body_item items[2], *item = &items[0], *last = NULL;
 	const uint32_t *word = words, *end = words + n;
-	struct rvt_body_item item, last = {};
 
-	for (bool first = true; word < end; first = false, last = item) {
-		word = rvt_body_next(flow->segments, word, &item);
-		if (!first)
-			expand_edge(flow, &last, rvt_body_address(flow->segments, &item), times);
-		if (item.seg)
-			rvt_count_segment(flow, item.seg, times);
+	while (word < end) {
+		word = rvt_body_next(flow->segments, word, item);
+		if (last)
+			count_edge(flow, last, rvt_body_address(flow->segments, item), times);
+		if (item->seg)
+			rvt_count_segment(flow, item->seg, times);
 		else
-			rvt_counts_run(flow->base.counts, rvt_block_of(&item.run), item.run.first,
-				       item.run.count, times);
+			rvt_counts_run(flow->base.counts, rvt_block_of(&item->run),
+				       item->run.first, item->run.count, times);
+		last = item;
+		item = item == &items[0] ? &items[1] : &items[0];
 	}
-	expand_edge(flow, &last, to, times);
+	if (last)
+		expand_edge(flow, last, to, times);
 }
 
 /*

@@ -196,7 +196,7 @@ static uint32_t follow_return(struct rvt_flow *flow, struct rvt_walk *w,
 	w->indirect++;
 	if (flow->base.counts)
 		rvt_counts_return(flow->base.counts, &rvt_segment_path(flow->segments, seg)->last,
-				  pc);
+				  pc, 1);
 	rvt_flow_fetch_return(flow, 0);
 	return node;
 }

@@ -449,9 +449,9 @@ static void count(struct rvt_flow *flow, struct speculation *d, const struct rvt
 	for (unsigned int i = 0; i < d->n_returns; i++)
 		rvt_counts_return(flow->base.counts,
 				  &rvt_segment_path(flow->segments, d->returns[i].seg)->last,
-				  d->returns[i].pc);
+				  d->returns[i].pc, 1);
 	if (spec->jumps)
-		rvt_counts_return(flow->base.counts, &last->last, spec->target);
+		rvt_counts_return(flow->base.counts, &last->last, spec->target, 1);
 }
 
 static __attribute__((noinline)) void note_outcomes(struct rvt_flow *flow,
