@@ -3,8 +3,8 @@
 # How long interrupts are off in the debug kernel while the driver starts, stops and copies AUX
 # buffers of 4 MiB: by the kernel's irqsoff tracer, which has only the longest section of all, and by
 # the events that it is made of, which have each. The clock counts instructions, each of which takes
-# 1 ns. Sections are whole: they begin and end in the kernel, and KASAN, lockdep and the tracer itself
-# execute most of their instructions. What the driver does alone has its bound in irqs-off.t.
+# 1 ns. Sections are whole: they begin and end in the kernel, and what KASAN, lockdep and the tracer
+# execute is in them, too. What the driver does alone has its bound in irqs-off.t.
 . "$(dirname "$0")/../lib.sh"
 
 "$LAB" debug-kernel >"$TOP/build/guest/debug-kernel.log" 2>&1 ||
