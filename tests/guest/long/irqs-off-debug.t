@@ -56,6 +56,9 @@ within()
 		END { exit bad || !n }' "$dir/sections"
 }
 
+# complete: no event of the guest's trace was overwritten.
+complete() { grep -qE '^# entries-in-buffer/entries-written: ([0-9]+)/\1 ' "$dir/share/trace"; }
+
 # not_the_longest: irqsoff's longest section is not the driver's.
 not_the_longest()
 {
@@ -90,6 +93,7 @@ for topology in direct funnel; do
 		cat /sys/bus/rvtrace/devices/ramsink-*/copied_bytes > copied
 		rmmod rvtrace'
 	ok $? "$topology: all of the kernel's sections with interrupts off were traced"
+	check "$topology: no event is missing" complete
 	sections >"$dir/sections"
 	check "$topology: the longest of all is not the driver's" not_the_longest
 	check "$topology: those in which it empties a sink are seen" seen rvtrace_drain 4

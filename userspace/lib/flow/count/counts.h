@@ -59,7 +59,7 @@ struct rvt_run_note {
 };
 #define RVT_RUN_TAKEN 0
 
-/* Of the return or other indirect jump at the end of a block, whose name nobody waits for. */
+/* An indirect jump at the end of *@block. That is read only when many notes are counted at once. */
 struct rvt_return_note {
 	struct rvt_code_block *const *block;
 	uint64_t to;

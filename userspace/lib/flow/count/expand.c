@@ -61,7 +61,7 @@ static void expand_edge(struct rvt_flow *flow, const struct rvt_body_item *last,
 	rvt_counts_edge(counts, path->last, path->last_insn, to, times);
 }
 
-/* The same for the edges inside a body: most are counted with their segments. */
+/* The same for an edge inside a body. Most of these are counted with their segments. */
 static inline void count_edge(struct rvt_flow *flow, const struct rvt_body_item *last, uint64_t to,
 			      uint64_t times)
 {
@@ -74,7 +74,7 @@ static inline void count_edge(struct rvt_flow *flow, const struct rvt_body_item 
 void rvt_count_words(struct rvt_flow *flow, const uint32_t *words, unsigned int n, uint64_t to,
 		     uint64_t times)
 {
-	/* They take turns: a copy of what was just written would have to wait for that. */
+	/* The two items take turns: to copy one that was just written would wait for the stores. */
 	struct rvt_body_item items[2], *item = &items[0], *last = NULL;
 	const uint32_t *word = words, *end = words + n;
 
