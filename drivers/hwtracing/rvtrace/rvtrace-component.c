@@ -217,27 +217,16 @@ void rvtrace_deactivate(struct rvtrace_component *comp)
 		rvtrace_wait(comp, RVTRACE_CONTROL_ACTIVE, 0, "deactivation");
 }
 
-static int rvtrace_enable_other(struct rvtrace_component *comp)
+/* Enables a component with other registers, whose control has been set. */
+int rvtrace_enable_other(struct rvtrace_component *comp)
 {
 	rvtrace_write_other(comp, RVTRACE_CONTROL, comp->control);
-	return rvtrace_wait(comp, RVTRACE_CONTROL_ENABLE, RVTRACE_CONTROL_ENABLE, "enabling");
+	return rvtrace_enable_slowly(comp);
 }
 
-/*
- * rvtrace_enable - enable a component, with the given mode bits in Control
- *
- * This is a part of each context switch. What is rare is a tail call, so that no registers are
- * saved for it.
- */
-int rvtrace_enable(struct rvtrace_component *comp, u32 control)
+/* Waits for a component that was not enabled at once. */
+int rvtrace_enable_slowly(struct rvtrace_component *comp)
 {
-	comp->control = control | RVTRACE_CONTROL_ACTIVE | RVTRACE_CONTROL_ENABLE;
-	if (static_branch_unlikely(&rvtrace_other_registers))
-		return rvtrace_enable_other(comp);
-	writel_relaxed(comp->control, comp->base + RVTRACE_CONTROL);
-	/* Most answer at once. */
-	if (readl_relaxed(comp->base + RVTRACE_CONTROL) & RVTRACE_CONTROL_ENABLE)
-		return 0;
 	return rvtrace_wait(comp, RVTRACE_CONTROL_ENABLE, RVTRACE_CONTROL_ENABLE, "enabling");
 }
 

@@ -319,9 +319,26 @@ int rvtrace_read_on_cpu(struct rvtrace_component *comp, u32 reg, u32 *value);
 int rvtrace_reset(struct rvtrace_component *comp);
 int rvtrace_activate(struct rvtrace_component *comp);
 void rvtrace_deactivate(struct rvtrace_component *comp);
-int rvtrace_enable(struct rvtrace_component *comp, u32 control);
+int rvtrace_enable_other(struct rvtrace_component *comp);
+int rvtrace_enable_slowly(struct rvtrace_component *comp);
 void rvtrace_component_init(struct rvtrace_component *comp, struct device *parent);
 ssize_t rvtrace_values_emit(char *buf, unsigned long values, unsigned int first);
+
+/*
+ * rvtrace_enable - enable a component, with the given mode bits in Control
+ *
+ * This is a part of each context switch, and most components answer at once.
+ */
+static __always_inline int rvtrace_enable(struct rvtrace_component *comp, u32 control)
+{
+	comp->control = control | RVTRACE_CONTROL_ACTIVE | RVTRACE_CONTROL_ENABLE;
+	if (static_branch_unlikely(&rvtrace_other_registers))
+		return rvtrace_enable_other(comp);
+	writel_relaxed(comp->control, comp->base + RVTRACE_CONTROL);
+	if (readl_relaxed(comp->base + RVTRACE_CONTROL) & RVTRACE_CONTROL_ENABLE)
+		return 0;
+	return rvtrace_enable_slowly(comp);
+}
 
 /* rvtrace-timestamp.c */
 extern const struct attribute_group rvtrace_ts_group;

@@ -13,7 +13,7 @@
  *
  * Sparse counts locks per function; __release() and __acquire() balance its count.
  */
-void rvtrace_path_lock(const struct rvtrace_path *path)
+void rvtrace_path_lock_all(const struct rvtrace_path *path)
 {
 	unsigned int i;
 
@@ -46,7 +46,7 @@ bool rvtrace_path_trylock(const struct rvtrace_path *path)
 	return true;
 }
 
-void rvtrace_path_unlock(const struct rvtrace_path *path)
+void rvtrace_path_unlock_all(const struct rvtrace_path *path)
 {
 	rvtrace_path_unlock_first(path, path->nr_locks);
 }

@@ -73,12 +73,25 @@ static inline void rvtrace_path_assert_held(const struct rvtrace_path *path)
 }
 
 /* rvtrace-path.c */
-void rvtrace_path_lock(const struct rvtrace_path *path);
+void rvtrace_path_lock_all(const struct rvtrace_path *path);
 bool rvtrace_path_trylock(const struct rvtrace_path *path);
-void rvtrace_path_unlock(const struct rvtrace_path *path);
+void rvtrace_path_unlock_all(const struct rvtrace_path *path);
 int rvtrace_paths_find(struct rvtrace_encoder *enc);
 struct rvtrace_path *rvtrace_encoder_find_path(struct rvtrace_encoder *enc, u32 sink);
 bool rvtrace_path_conflict(const struct rvtrace_encoder *enc, const struct rvtrace_path *path);
+
+/* A context switch locks and unlocks a path twice, and most paths have no locks. */
+static inline void rvtrace_path_lock(const struct rvtrace_path *path)
+{
+	if (!rvtrace_path_is_exclusive(path))
+		rvtrace_path_lock_all(path);
+}
+
+static inline void rvtrace_path_unlock(const struct rvtrace_path *path)
+{
+	if (!rvtrace_path_is_exclusive(path))
+		rvtrace_path_unlock_all(path);
+}
 
 /* rvtrace-funnel.c */
 extern const struct rvtrace_ops rvtrace_funnel_ops;

@@ -371,7 +371,8 @@ static bool rvtrace_ramsink_can_resume(const struct rvtrace_ramsink *sink,
 	       room >= rc->aux->reserve && room <= rc->handle.size - rc->written;
 }
 
-static int rvtrace_ramsink_run(struct rvtrace_ramsink *sink, u32 stop)
+/* Inline, as each context switch does it */
+static __always_inline int rvtrace_ramsink_run(struct rvtrace_ramsink *sink, u32 stop)
 {
 	/* The CPU's writes to the memory (idle bytes, guard) come before those of the sink. */
 	wmb();

@@ -115,7 +115,8 @@ static void rvtrace_rate_update(struct rvtrace_cpu *rc, u64 traced)
 	rc->poll_traced = traced;
 }
 
-static void rvtrace_session_end(struct rvtrace_cpu *rc)
+/* Inline, as each context switch does it */
+static __always_inline void rvtrace_session_end(struct rvtrace_cpu *rc)
 {
 	rc->cycles += get_cycles64() - rc->started;
 	if (rvtrace_event_config(rc->event)->window_ns)

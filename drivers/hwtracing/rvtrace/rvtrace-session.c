@@ -41,20 +41,25 @@ static bool rvtrace_path_traces(const struct rvtrace_cpu *rc)
 	return !rc->event || (!rc->window_closed && !rvtrace_event_paused(rc->event));
 }
 
+/* Tells the other harts that use the sink of @rc that trace is missing. */
+static noinline void rvtrace_sink_lost(struct rvtrace_cpu *rc)
+{
+	struct rvtrace_component *sink = rc->path->sink;
+	int cpu;
+
+	for_each_cpu(cpu, &sink->running)
+		if (cpu != rc->encoder->cpu)
+			per_cpu(rvtrace_cpus, cpu).lost = true;
+}
+
 /*
  * Drains the sink of @rc, which is stopped. When trace is missing, it may be any hart's that uses
  * the sink: each flags its own record, too.
  */
 static void rvtrace_sink_drain(struct rvtrace_cpu *rc)
 {
-	struct rvtrace_component *sink = rc->path->sink;
-	int cpu;
-
-	if (!rvtrace_ramsink_drain(rc->path->ram, rc))
-		return;
-	for_each_cpu(cpu, &sink->running)
-		if (cpu != rc->encoder->cpu)
-			per_cpu(rvtrace_cpus, cpu).lost = true;
+	if (rvtrace_ramsink_drain(rc->path->ram, rc))
+		rvtrace_sink_lost(rc);
 }
 
 /* Returns whether another hart found that trace of @rc is missing. */
@@ -151,9 +156,9 @@ static u32 rvtrace_disable(struct rvtrace_cpu *rc, struct rvtrace_component *com
 
 /*
  * Stops the encoder of @user. When the sink is full meanwhile, @rc gets its trace. Returns whether
- * the encoder lost trace.
+ * the encoder lost trace. Inline, as each context switch does it.
  */
-static bool rvtrace_stop_encoder(struct rvtrace_cpu *user, struct rvtrace_cpu *rc)
+static __always_inline bool rvtrace_stop_encoder(struct rvtrace_cpu *user, struct rvtrace_cpu *rc)
 {
 	struct rvtrace_component *comp = &user->encoder->comp;
 
@@ -266,8 +271,8 @@ static void rvtrace_sink_call_others(struct rvtrace_component *sink)
 			smp_call_function_single_async(cpu, &per_cpu(rvtrace_cpus, cpu).attend_csd);
 }
 
-/* Enables the encoder for the event of @rc */
-static int rvtrace_path_start_encoder(struct rvtrace_cpu *rc)
+/* Enables the encoder for the event of @rc. Inline, as each context switch does it. */
+static __always_inline int rvtrace_path_start_encoder(struct rvtrace_cpu *rc)
 {
 	return rvtrace_encoder_start(rc->encoder, &rc->event->attr, rvtrace_event_config(rc->event),
 				     rvtrace_path_traces(rc));

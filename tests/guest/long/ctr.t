@@ -144,9 +144,9 @@ test_options()
 	# QEMU's own records cost little, so that the program takes few samples.
 	[ "$layout" = draft ] || n_rounds=20000
 	ctr_guest options "$kernel" '' "
-		for depth in 16 32 64 128 256; do rec depth\$depth riscv_ctr/depth=\$depth/u -c 500000; done
-		rec not_taken riscv_ctr/not_taken=1/u -c 500000
-		rec external riscv_ctr/external_traps=1/u -c 500000
+		for depth in 16 32 64 128 256; do rounds=4000 rec depth\$depth riscv_ctr/depth=\$depth/u -c 500000; done
+		rounds=4000 rec not_taken riscv_ctr/not_taken=1/u -c 500000
+		rounds=4000 rec external riscv_ctr/external_traps=1/u -c 500000
 		rounds=20000 rec ras riscv_ctr/ras=1/u -c 500000
 		rec ras_both riscv_ctr/ras=1,depth=64/ -c 500000
 		perf-rvtrace record -q -o breakpoints.data -e riscv_ctr/breakpoint_freeze=1/u -c 200000 -- \
