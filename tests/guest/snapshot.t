@@ -50,4 +50,7 @@ snapshots()
 snapshots N-Trace ''
 hook_options="--params $TOP/tools/model/params/etrace-2.0 --discovery registers"
 snapshots E-Trace "etrace=$TOP/tools/model/params/etrace-2.0,formats=etrace"
+# The trace of two harts is copied out of one sink, before that goes round.
+hook_options='--topology funnel'
+snapshots funnel topology=funnel
 done_testing

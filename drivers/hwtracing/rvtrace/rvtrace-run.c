@@ -115,6 +115,15 @@ static void rvtrace_rate_update(struct rvtrace_cpu *rc, u64 traced)
 	rc->poll_traced = traced;
 }
 
+/*
+ * Returns whether the sink has to be drained in time. In overwrite mode it may wrap. But where its
+ * trace is copied, all of a large buffer would take too long.
+ */
+static bool rvtrace_session_polls(const struct rvtrace_cpu *rc)
+{
+	return !rc->aux->overwrite || rvtrace_is_copied(rc->path->ram);
+}
+
 /* Inline, as each context switch does it */
 static __always_inline void rvtrace_session_end(struct rvtrace_cpu *rc)
 {
@@ -146,8 +155,7 @@ static int rvtrace_session_begin(struct rvtrace_cpu *rc, struct perf_event *even
 		return ret;
 	}
 	rc->started = get_cycles64();
-	/* In overwrite mode the sink wraps: there is nothing to be drained in time. */
-	if (ram && !rc->aux->overwrite)
+	if (ram && rvtrace_session_polls(rc))
 		rvtrace_timer_arm(rc, 0);
 	if (config->window_ns)
 		hrtimer_start(&rc->window, ns_to_ktime(config->window_ns),
@@ -195,23 +203,24 @@ void rvtrace_session_stop(struct rvtrace_cpu *rc)
 	rvtrace_session_end(rc);
 }
 
-static void rvtrace_session_drain_by(struct rvtrace_cpu *rc,
-				     bool (*drain)(struct rvtrace_cpu *rc))
+/* Goes on after a drain, unless the event cannot. */
+static void rvtrace_session_continue(struct rvtrace_cpu *rc, bool again)
 {
-	rc->running = false;
-	if (!drain(rc)) {
+	if (!again) {
 		rvtrace_session_end(rc);
 		return;
 	}
 	rc->running = true;
-	if (!rc->aux->overwrite)
+	if (rvtrace_session_polls(rc))
 		rvtrace_timer_arm(rc, 0);
 }
 
-static void rvtrace_session_drain(struct rvtrace_cpu *rc)
+static void rvtrace_session_drain(struct rvtrace_cpu *rc, bool keep)
 {
-	if (rc->path->ram)
-		rvtrace_session_drain_by(rc, rvtrace_path_drain);
+	if (!rc->path->ram)
+		return;
+	rc->running = false;
+	rvtrace_session_continue(rc, rvtrace_path_drain(rc, keep));
 }
 
 static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
@@ -226,13 +235,13 @@ static enum hrtimer_restart rvtrace_timer(struct hrtimer *timer)
 		return HRTIMER_NORESTART;
 	rvtrace_late_flush(rc);
 	/* Nothing runs any more, or the event's sink is not polled. */
-	if (!rc->running || !rc->aux || rc->aux->overwrite)
+	if (!rc->running || !rc->aux || !rvtrace_session_polls(rc))
 		return HRTIMER_NORESTART;
 	sink = rc->path->ram;
 	fill = rvtrace_ramsink_fill(sink);
 	rvtrace_rate_update(rc, sink->traced + fill);
 	if (fill >= rvtrace_drain_size(sink) / 4)
-		rvtrace_session_drain(rc);
+		rvtrace_session_drain(rc, rc->aux->overwrite);
 	else
 		rvtrace_timer_arm(rc, fill);
 	return HRTIMER_NORESTART;
@@ -266,7 +275,7 @@ void rvtrace_run_drain(void)
 	guard(irqsave)();
 	rc = this_cpu_ptr(&rvtrace_cpus);
 	if (rc->running)
-		rvtrace_session_drain(rc);
+		rvtrace_session_drain(rc, false);
 }
 
 /*
@@ -279,7 +288,7 @@ void rvtrace_run_swap(void)
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
 
 	if (rc->running && rc->path->ram && rvtrace_output_swap(rc))
-		rvtrace_session_drain(rc);
+		rvtrace_session_drain(rc, false);
 }
 
 /*
@@ -290,8 +299,10 @@ static void rvtrace_run_attend(void *unused)
 {
 	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
 
-	if (rc->running && rc->path->ram)
-		rvtrace_session_drain_by(rc, rvtrace_path_attend);
+	if (!rc->running || !rc->path->ram)
+		return;
+	rc->running = false;
+	rvtrace_session_continue(rc, rvtrace_path_attend(rc));
 }
 
 /* Stops the running event, because the hart goes down. perf takes the event off the hart later. */

@@ -427,7 +427,7 @@ static void rvtrace_start_all(struct rvtrace_component *sink)
 	}
 }
 
-static bool rvtrace_path_drain_locked(struct rvtrace_cpu *rc)
+static bool rvtrace_path_drain_locked(struct rvtrace_cpu *rc, bool keep)
 {
 	struct rvtrace_component *sink = rc->path->sink;
 	bool exclusive = rvtrace_path_is_exclusive(rc->path), again;
@@ -435,7 +435,7 @@ static bool rvtrace_path_drain_locked(struct rvtrace_cpu *rc)
 	rvtrace_path_assert_held(rc->path);
 	rvtrace_stop_all(rc, sink);
 	rvtrace_sink_drain(rc);
-	again = rvtrace_output_reopen(rc);
+	again = (keep && rc->aux) || rvtrace_output_reopen(rc);
 	if (!again && !exclusive)
 		rvtrace_path_leave(rc);
 	if (again || !exclusive)
@@ -508,17 +508,21 @@ static bool rvtrace_path_ask(struct rvtrace_cpu *rc)
 
 /*
  * rvtrace_path_drain - stop, hand over all trace, close the record, go on with the next
+ * @keep: leave the record open. The AUX buffer is in overwrite mode, so that user space need not be
+ *	told of each.
  *
- * Where other harts must be asked to stop this is done some time later, perhaps by one of them.
+ * Where other harts must be asked to stop this is done some time later, perhaps by one of them, and
+ * the record is closed in any case.
  * Returns false when the event of @rc cannot go on because the AUX buffer is full. It is stopped
  * then, but others that use the sink are not.
  */
-bool rvtrace_path_drain(struct rvtrace_cpu *rc)
+bool rvtrace_path_drain(struct rvtrace_cpu *rc, bool keep)
 {
 	bool again;
 
 	rvtrace_path_lock(rc->path);
-	again = rvtrace_path_must_ask(rc) ? rvtrace_path_ask(rc) : rvtrace_path_drain_locked(rc);
+	again = rvtrace_path_must_ask(rc) ? rvtrace_path_ask(rc) :
+					    rvtrace_path_drain_locked(rc, keep);
 	rvtrace_path_unlock(rc->path);
 	return again;
 }

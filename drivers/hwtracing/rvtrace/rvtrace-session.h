@@ -15,7 +15,7 @@ struct rvtrace_ramsink;
 /* rvtrace-session.c */
 int rvtrace_path_start(struct rvtrace_cpu *rc);
 void rvtrace_path_stop(struct rvtrace_cpu *rc);
-bool rvtrace_path_drain(struct rvtrace_cpu *rc);
+bool rvtrace_path_drain(struct rvtrace_cpu *rc, bool keep);
 bool rvtrace_path_attend(struct rvtrace_cpu *rc);
 int rvtrace_path_start_flight(struct rvtrace_cpu *rc, const struct rvtrace_flight *flight);
 bool rvtrace_path_stop_flight(struct rvtrace_cpu *rc);

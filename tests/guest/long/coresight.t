@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 # CoreSight behind a K3's bridges: four harts at once, none of which can drain the sink alone, and
-# harts that go and come meanwhile; a sink that goes round. The selftests read
+# harts that go and come meanwhile; a snapshot. The selftests read
 # messages, not frames, so they are not for this.
 . "$(dirname "$0")/../lib.sh"
 
@@ -42,13 +42,13 @@ check "four: what was decoded is what was executed" in_order all hotplug
 check "four: by the rules" no_violations
 check "four: no complaint of the kernel" test -z "$(grep -E 'BUG|WARN|no answer|outside' "$dir/console")"
 
-# The last part of the trace is in the sink when it is read, from the midst of a message on.
+# The last part of the trace is in the buffer when it is read, from the midst of a message on.
 lab_options='--smp 1'
 guest round stable "$chip" '
 	insmod rvtrace.ko || exit 1
 	perf-rvtrace record -q -S -m ,16K -o round.data -e rvtrace//u -- mixture forked || exit 2
 	rmmod rvtrace'
-ok $? "a snapshot is taken of a sink that goes round"
+ok $? "a snapshot is taken of a buffer that goes round"
 part()
 {
 	equals_truth "$dir/share/round.data" --lossy --min 5000 || return
