@@ -22,7 +22,7 @@
 
 #define AUX_SIZE (64u << 10)
 /* More allocations than any of the scenes can need */
-#define MAX_ALLOCATIONS 5000
+#define MAX_ALLOCATIONS 50000
 #define DEBUG_DIR "/sys/kernel/debug"
 
 /* What is tried again and again. Returns 0 or -errno; what it opened is closed. */

@@ -72,24 +72,6 @@ is "memory: the ETR is the only sink, writes frames, and does not stop" "1 16 0 
 is "memory: what a decoder must know, a file for each" \
 	"dialect:1.0 framing:coresight mode:btm protocol:ntrace src_bits:12 timestamp:delta xlen:64" \
 	"$(tr '\n' ' ' <"$dir/share/decoder" | sed 's/ $//')"
-# in_order FILE...: what the recordings tell of each hart is all that it executed, in that order; the
-# pieces of the sink lie in the buffers of both harts.
-in_order()
-{
-	local file hart
-
-	for file; do
-		"$HOST/perf-rvtrace" script -f -i "$dir/share/$file.data" --symfs "$dir/share:$("$LAB" path guest)" \
-			--insn-trace=raw --strict -F cpu,ip || return
-	done >"$dir/told"
-	for hart in 0 1; do
-		awk -v hart="[00$hart]" '$1 == hart { print $2 }' "$dir/told" | sed 's/^0*//' >"$dir/decoded"
-		"$HOST/rvt-truth" --pc --traced "$dir/truth/truth.$hart" | sed 's/^0*//' >"$dir/executed"
-		[ "$(wc -l <"$dir/executed")" -gt 10000 ] && cmp "$dir/decoded" "$dir/executed" || return
-	done
-	wc -l <"$dir/told"
-	rm "$dir/told" "$dir/decoded" "$dir/executed"
-}
 check "memory: what was decoded is what was executed" in_order threads all own
 check "memory: by the rules" no_violations
 check "memory: no complaint of the kernel" test -z "$(grep -E 'BUG|WARN|no answer|outside' "$dir/console")"

@@ -125,6 +125,25 @@ equals_truth()
 	raw_pc "$file" | "$HOST/rvt-truth-diff" "$@" "$dir/truth"
 }
 
+# in_order FILE...: what the recordings tell of each hart is all that it executed, in that order. The
+# pieces of a sink that harts share lie in the buffers of all, and equals_truth looks at one buffer
+# after the other.
+in_order()
+{
+	local file hart
+
+	for file; do
+		"$HOST/perf-rvtrace" script -f -i "$dir/share/$file.data" --symfs "$dir/share:$("$LAB" path guest)" \
+			--insn-trace=raw --strict -F cpu,ip || return
+	done >"$dir/told"
+	for hart in "$dir"/truth/truth.*; do
+		awk -v hart="[00${hart##*.}]" '$1 == hart { print $2 }' "$dir/told" | sed 's/^0*//' >"$dir/decoded"
+		"$HOST/rvt-truth" --pc --traced "$hart" | sed 's/^0*//' >"$dir/executed"
+		[ "$(wc -l <"$dir/executed")" -gt 10000 ] && cmp "$dir/decoded" "$dir/executed" || return
+	done
+	rm "$dir/told" "$dir/decoded" "$dir/executed"
+}
+
 # no_violations: the driver kept to the rules of the control interface.
 no_violations()
 {

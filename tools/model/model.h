@@ -64,6 +64,7 @@ struct model_args {
 	uint64_t seed, delay_ns;
 	uint32_t late_reads;		/* answers come after so many reads, not after a time */
 	uint32_t wp_lag;		/* how many bytes a running sink's WP may lag */
+	bool coherent;			/* caches see what sinks write */
 	bool holes;			/* registers that do not exist must not be accessed */
 	uint32_t carveout;		/* memory of each sink in bytes, at a place of its own */
 	bool power;			/* components have no power until the guest turns it on */
@@ -244,6 +245,15 @@ void data_csr(struct hart *hart, const struct insn_class *c, uint64_t value, uin
  */
 void data_settle(struct hart *hart, uint64_t pc);
 void data_exit(void);
+
+/* ---- coherence.c ---- */
+
+/* Returns 0, or -1 after a message. */
+int coherence_init(void);
+/* A sink has written @len bytes of memory at bus address @addr. */
+void coherence_sink_wrote(const struct component *c, uint64_t addr, uint32_t len);
+/* Follows what the instruction does to cache blocks. */
+void coherence_instrument(struct qemu_plugin_insn *insn, uint32_t word);
 
 /* ---- csr.c ---- */
 

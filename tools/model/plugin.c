@@ -42,7 +42,7 @@ int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, 
 		return -EINVAL;
 	translate_init();
 	harts_init(n);
-	if (regs_init() || topology_build(n) || discovery_build(n))
+	if (regs_init() || coherence_init() || topology_build(n) || discovery_build(n))
 		return -EINVAL;
 	qemu_plugin_register_vcpu_init_cb(id, vcpu_init, NULL);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translate_block, NULL);

@@ -83,7 +83,9 @@ static void write_word(struct component *c)
 
 	if (to)
 		memcpy(to, s->word, width);
-	else
+	if (to && smem(c))
+		coherence_sink_wrote(c, s->wp, width);
+	if (!to)
 		violation(c, "address 0x%llx is no memory", (unsigned long long)s->wp);
 	s->filled = 0;
 	if (s->wp == s->limit) {

@@ -127,12 +127,8 @@ static struct rvtrace_ramsink_buffer *rvtrace_flight_alloc(struct rvtrace_ramsin
 	size_t wanted = clamp_t(size_t, READ_ONCE(rvtrace_flight_size), SZ_4K, SZ_1G);
 	struct rvtrace_ramsink_buffer *buffer;
 
-	if (ram->smem) {
-		buffer = rvtrace_ramsink_alloc(ram, rounddown_pow_of_two(wanted));
-		if (buffer)
-			memset(buffer->vaddr, 0, buffer->size);
-		return buffer;
-	}
+	if (ram->smem)
+		return rvtrace_ramsink_alloc(ram, rounddown_pow_of_two(wanted));
 	buffer = kzalloc(sizeof(*buffer), GFP_KERNEL);
 	if (!buffer)
 		return NULL;

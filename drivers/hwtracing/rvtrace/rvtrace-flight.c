@@ -272,8 +272,12 @@ void rvtrace_flight_panic(struct rvtrace_flight_header *header)
 	}
 	for_each_possible_cpu(cpu) {
 		sink = per_cpu(rvtrace_flights, cpu).sink;
-		if (sink)
-			rvtrace_flight_panic_sink(sink);
+		if (!sink)
+			continue;
+		rvtrace_flight_panic_sink(sink);
+		/* The kernel that dumps the memory reads it through the same caches. */
+		if (sink->ram->smem)
+			rvtrace_ramsink_show(sink->ram, sink->buffer->start, sink->buffer->size);
 	}
 	if (header->panic_time)
 		return;

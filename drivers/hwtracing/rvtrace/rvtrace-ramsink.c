@@ -140,7 +140,53 @@ static int rvtrace_ramsink_probe(struct rvtrace_component *comp)
 	return -ENODEV;
 }
 
-/* Allocates a buffer of @wanted bytes or less. Returns NULL when memory is short. */
+/*
+ * Memory that was set aside may be mapped without a cache. Other memory is cached, as it is read
+ * much faster then, and the driver takes care of what caches do not see.
+ */
+static void *rvtrace_ramsink_alloc_dma(struct rvtrace_ramsink *sink, size_t size, dma_addr_t *start)
+{
+	struct device *dev = sink->comp.dev.parent;
+	const gfp_t gfp = GFP_KERNEL | __GFP_NOWARN;
+	void *vaddr;
+
+	if (sink->carved)
+		return dma_alloc_coherent(dev, size, start, gfp);
+	vaddr = dma_alloc_noncoherent(dev, size, start, DMA_BIDIRECTIONAL, gfp);
+	if (!vaddr)
+		return NULL;
+	sink->needs_sync = dma_need_sync(dev, *start);
+	/* The zeros must not come over the trace. */
+	if (sink->needs_sync)
+		dma_sync_single_for_device(dev, *start, size, DMA_BIDIRECTIONAL);
+	return vaddr;
+}
+
+static void rvtrace_ramsink_free_dma(struct rvtrace_ramsink *sink, size_t size, void *vaddr,
+				     dma_addr_t start)
+{
+	struct device *dev = sink->comp.dev.parent;
+
+	/* The memory is not freed if the sink did not answer, because it may still write. */
+	if (sink->comp.broken)
+		return;
+	if (sink->carved)
+		dma_free_coherent(dev, size, vaddr, start);
+	else
+		dma_free_noncoherent(dev, size, vaddr, start, DMA_BIDIRECTIONAL);
+}
+
+/*
+ * rvtrace_ramsink_show - let the kernel see what the sink has written
+ * @start: bus address, in a buffer of the sink's
+ */
+void rvtrace_ramsink_show(struct rvtrace_ramsink *sink, dma_addr_t start, size_t size)
+{
+	if (sink->needs_sync)
+		dma_sync_single_for_cpu(sink->comp.dev.parent, start, size, DMA_BIDIRECTIONAL);
+}
+
+/* Allocates a buffer of @wanted bytes or less, all zeros. Returns NULL when memory is short. */
 struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsink *sink, size_t wanted)
 {
 	struct rvtrace_ramsink_buffer *buffer = kzalloc(sizeof(*buffer), GFP_KERNEL);
@@ -148,8 +194,7 @@ struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsink *sin
 	if (!buffer)
 		return NULL;
 	for (buffer->size = wanted; buffer->size >= RVTRACE_MIN_BUFFER; buffer->size /= 2) {
-		buffer->vaddr = dma_alloc_coherent(sink->comp.dev.parent, buffer->size,
-						   &buffer->start, GFP_KERNEL | __GFP_NOWARN);
+		buffer->vaddr = rvtrace_ramsink_alloc_dma(sink, buffer->size, &buffer->start);
 		if (buffer->vaddr)
 			return buffer;
 	}
@@ -159,10 +204,8 @@ struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsink *sin
 
 void rvtrace_ramsink_free(struct rvtrace_ramsink *sink, struct rvtrace_ramsink_buffer *buffer)
 {
-	/* The memory is not freed if the sink did not answer, because it may still write. */
-	if (buffer && !sink->comp.broken)
-		dma_free_coherent(sink->comp.dev.parent, buffer->size, buffer->vaddr,
-				  buffer->start);
+	if (buffer)
+		rvtrace_ramsink_free_dma(sink, buffer->size, buffer->vaddr, buffer->start);
 	kfree(buffer);
 }
 
@@ -264,8 +307,8 @@ static void rvtrace_ramsink_free_buffers(struct rvtrace_ramsink *sink)
 	rvtrace_ramsink_free(sink, xchg(&sink->larger, NULL));
 	rvtrace_ramsink_free(sink, xchg(&sink->retired, NULL));
 	rvtrace_ramsink_exchange(sink, &last);
-	if (last.vaddr && !sink->comp.broken)
-		dma_free_coherent(sink->comp.dev.parent, last.size, last.vaddr, last.start);
+	if (last.vaddr)
+		rvtrace_ramsink_free_dma(sink, last.size, last.vaddr, last.start);
 }
 
 void rvtrace_ramsink_put_buffer(struct rvtrace_ramsink *sink)
@@ -382,8 +425,12 @@ static __always_inline int rvtrace_ramsink_run(struct rvtrace_ramsink *sink, u32
 /* Clears the sink's own buffer: the next process must not see the trace in it. */
 static void rvtrace_ramsink_clear(struct rvtrace_ramsink *sink, const struct rvtrace_opener *owner)
 {
-	if (sink->smem)
+	if (sink->smem && sink->dirty) {
 		memset(sink->vaddr, 0, sink->dirty);
+		if (sink->needs_sync)
+			dma_sync_single_for_device(sink->comp.dev.parent, sink->start, sink->dirty,
+						   DMA_BIDIRECTIONAL);
+	}
 	sink->dirty = 0;
 	sink->owner = *owner;
 }
@@ -487,10 +534,13 @@ static void rvtrace_ramsink_copy_sram(struct rvtrace_ramsink *sink, struct rvtra
 static void rvtrace_ramsink_copy(struct rvtrace_ramsink *sink, struct rvtrace_cpu *rc,
 				 size_t offset, size_t size)
 {
-	if (sink->smem)
-		rvtrace_output_copy(rc, sink->vaddr + offset, size);
-	else
+	if (!sink->smem) {
 		rvtrace_ramsink_copy_sram(sink, rc, offset, size);
+		return;
+	}
+	if (size)
+		rvtrace_ramsink_show(sink, sink->start + offset, size);
+	rvtrace_output_copy(rc, sink->vaddr + offset, size);
 }
 
 /*

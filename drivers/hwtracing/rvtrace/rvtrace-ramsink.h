@@ -41,6 +41,7 @@ struct rvtrace_ramsink_buffer {
  * @dirty:		number of bytes that hold trace of @owner
  * @no_direct:		the hardware does not accept the address of an AUX buffer
  * @carved:		its buffers are in memory that was set aside for it
+ * @needs_sync:		caches do not see what it writes into them
  * @base:		value of Start
  * @length:		bytes from Start to the end of Limit's unit; 0: they are not programmed
  * @from:		offset from @base at which the sink was started
@@ -72,6 +73,7 @@ struct rvtrace_ramsink {
 	size_t dirty;
 	bool no_direct;
 	bool carved;
+	bool needs_sync;
 	dma_addr_t base;
 	size_t length;
 	size_t from;
@@ -90,6 +92,7 @@ extern const struct rvtrace_ops rvtrace_ramsink_ops;
 
 struct rvtrace_ramsink_buffer *rvtrace_ramsink_alloc(struct rvtrace_ramsink *sink, size_t wanted);
 void rvtrace_ramsink_free(struct rvtrace_ramsink *sink, struct rvtrace_ramsink_buffer *buffer);
+void rvtrace_ramsink_show(struct rvtrace_ramsink *sink, dma_addr_t start, size_t size);
 bool rvtrace_ramsink_kept(struct rvtrace_ramsink *sink, size_t offset);
 void rvtrace_ramsink_forget(struct rvtrace_ramsink *sink);
 void rvtrace_ramsink_read_out(struct rvtrace_ramsink *sink, void *to, size_t size);

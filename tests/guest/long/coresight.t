@@ -9,22 +9,6 @@ chip=topology=k3-etr,own-hart=on,modes=3,sync-modes=2,warl-features=0xffff0000
 hook_options='--topology k3-etr'
 check "cross-compile the program" workload mixture -static
 
-# in_order FILE...: each record has trace of all harts.
-in_order()
-{
-	local file hart
-
-	for file; do
-		"$HOST/perf-rvtrace" script -i "$dir/share/$file.data" --symfs "$dir/share:$("$LAB" path guest)" \
-			--insn-trace=raw --strict -F cpu,ip || return
-	done >"$dir/told"
-	for hart in "$dir"/truth/truth.*; do
-		awk -v hart="[00${hart##*.}]" '$1 == hart { print $2 }' "$dir/told" | sed 's/^0*//' >"$dir/decoded"
-		"$HOST/rvt-truth" --pc --traced "$hart" | sed 's/^0*//' >"$dir/executed"
-		[ "$(wc -l <"$dir/executed")" -gt 10000 ] && cmp "$dir/decoded" "$dir/executed" || return
-	done
-	rm "$dir/told" "$dir/decoded" "$dir/executed"
-}
 lab_options='--smp 4'
 guest four stable "$chip,late-reads=5,wp-lag=64" '
 	insmod rvtrace.ko || exit 1

@@ -8,24 +8,28 @@
 flow_exact=yes
 GUEST_TIMEOUT=1200
 
-# kdump KERNEL APPEND: one such crash
+# kdump KERNEL APPEND [NAME MODEL-ARGS]: one such crash
 kdump()
 {
-	local kernel=$1
+	local kernel=$1 name=kdump-${3:-$1}
 
 	# The lab makes the initramfs of a kernel when that is booted.
 	"$LAB" run --kernel "$kernel" -- true
-	crash_kdump "kdump-$kernel" "$kernel" '' "$2" 'ls -lR /usr/bin > /dev/null'
-	crash_is_right "kdump-$kernel" 100000
+	crash_kdump "$name" "$kernel" "${4:-}" "$2" 'ls -lR /usr/bin > /dev/null'
+	crash_is_right "$name" 100000
 	"$HOST/perf-rvtrace" crash --kallsyms "$dir/share/kallsyms" "$crash_core" >"$dir/printed"
-	check "kdump-$kernel: the flow goes through the kernel's panic" grep -q ' v\?panic+0x[0-9a-f]* ' "$dir/printed"
-	check "kdump-$kernel: it names the kernel by its build id" grep -q '^# kernel [67].*, build id [0-9a-f]\{40\}' "$dir/printed"
+	check "$name: the flow goes through the kernel's panic" grep -q ' v\?panic+0x[0-9a-f]* ' "$dir/printed"
+	check "$name: it names the kernel by its build id" grep -q '^# kernel [67].*, build id [0-9a-f]\{40\}' "$dir/printed"
 	rm -f "$crash_core"
 }
 
 # Debian's 6.12 takes no kprobe, by which the driver would know of the crash.
 kdump stable crash_kexec_post_notifiers
 kdump testing ''
+# The kernel after the crash must not see what caches have of the buffers.
+hook_options=--noncoherent
+kdump testing '' noncoherent coherent=off
+check "kdump-noncoherent: nothing is read from a cache, or written over by one" no_violations
 rm -rf "$guest_bin"
 
 # The hart that panics cannot stop the other's encoder and bridge, so it leaves on what they send to,
