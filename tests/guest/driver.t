@@ -15,9 +15,10 @@ done
 hostile='user-io=on,late-reads=40,wp-lag=256,holes=on,own-hart=on'
 hook_options=--noncoherent
 selftests hostile-1 testing "seed=1,$hostile,coherent=off" basic modes filters
-hook_options=
-selftests hostile-2 testing "seed=2,$hostile,warl-features=0xffff0155,sync-modes=3,filters=2,comparators=1" \
+hook_options=--deep-idle
+selftests hostile-2 testing "seed=2,$hostile,idle-loss=on,warl-features=0xffff0155,sync-modes=3,filters=2,comparators=1" \
 	basic modes filters
+hook_options=
 selftests hostile-3 testing "seed=3,$hostile,warl-features=0xffff02aa,modes=6,sync-modes=3,filters=0,comparators=0" filters
 hook_options='--topology funnel'
 # Each handshake takes its time, so that the harts get into each other's way.

@@ -39,6 +39,7 @@ static const struct arg table[] = {
 	ARG("wp-lag", ARG_U32, wp_lag, NULL),
 	ARG("holes", ARG_BOOL, holes, NULL),
 	ARG("power", ARG_BOOL, power, NULL),
+	ARG("idle-loss", ARG_BOOL, idle_loss, NULL),
 	ARG("coherent", ARG_BOOL, coherent, NULL),
 	ARG("carveout", ARG_U32, carveout, NULL),
 	ARG("stuck", ARG_LIST, stuck, "- encoder - - - - - - funnel sink pib - - - atb"),

@@ -64,6 +64,7 @@ struct model_args {
 	uint64_t seed, delay_ns;
 	uint32_t late_reads;		/* answers come after so many reads, not after a time */
 	uint32_t wp_lag;		/* how many bytes a running sink's WP may lag */
+	bool idle_loss;			/* what is a hart's own has no power while it sleeps */
 	bool coherent;			/* caches see what sinks write */
 	bool holes;			/* registers that do not exist must not be accessed */
 	uint32_t carveout;		/* memory of each sink in bytes, at a place of its own */
@@ -387,6 +388,8 @@ struct component *part_new(enum part_type type, const struct part_ops *ops,
 /* Memory call-backs. */
 void regs_stored(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata);
 void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, void *userdata);
+/* Instruction call-back: the firmware lets a hart sleep. */
+void regs_hart_sleeps(unsigned int vcpu, void *userdata);
 /* Writes a register as if the guest did. The caller holds model.lock. */
 void part_write(struct component *c, uint32_t offset, uint32_t value);
 /* Sets a register and shows it. */

@@ -432,6 +432,18 @@ static void switch_power(bool on)
 	model.off = !on;
 }
 
+void regs_hart_sleeps(unsigned int vcpu, void *userdata)
+{
+	(void)userdata;
+	this_hart = &harts[vcpu];
+	pthread_mutex_lock(&model.lock);
+	for (unsigned int i = 0; i < n_parts; i++)
+		if (parts[i].offset / (2 * MODEL_PAGE) == vcpu)
+			lose_power(&parts[i]);
+	pthread_mutex_unlock(&model.lock);
+	this_hart = NULL;
+}
+
 static void guest_wrote(uint64_t where, uint32_t value)
 {
 	struct component *c = find_part(where);

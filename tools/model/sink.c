@@ -154,15 +154,27 @@ static const char *sink_enable(struct component *c)
 	return why;
 }
 
+/* Returns an active encoder upstream, or NULL. Others have lost their format. */
+static const struct component *active_encoder(const struct component *c)
+{
+	const struct component *found = NULL;
+
+	if (c->type == PART_ENCODER)
+		return c->shown & CTL_ACTIVE ? c : NULL;
+	for (unsigned int i = 0; i < c->n_ins && !found; i++)
+		found = active_encoder(c->in[i]);
+	return found;
+}
+
 /*
  * Returns the idle byte: N-Trace's is all ones; E-Trace's encapsulation has a header without
  * payload.
  */
 static uint8_t idle_byte(const struct component *c)
 {
-	while (c->n_ins)
-		c = c->in[0];
-	return c->type == PART_ENCODER && !(reg_get(c, 0) >> 24 & 7) ? 0x00 : 0xff;
+	const struct component *encoder = active_encoder(c);
+
+	return encoder && !(reg_get(encoder, 0) >> 24 & 7) ? 0x00 : 0xff;
 }
 
 /* Writes the last, incomplete word, filled up with idle bytes. */

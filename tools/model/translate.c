@@ -37,9 +37,14 @@ static bool mark(struct qemu_plugin_insn *insn, const struct insn_class *c, uint
 	return false;
 }
 
-static void instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc,
-		       uint8_t prv)
+#define WFI 0x10500073
+
+static void instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, uint32_t word,
+		       uint64_t pc, uint8_t prv)
 {
+	if (model.args.idle_loss && word == WFI && prv == 3)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, regs_hart_sleeps,
+						       QEMU_PLUGIN_CB_NO_REGS, NULL);
 	if (c->store && may_be_io(c, prv))
 		qemu_plugin_register_vcpu_mem_cb(insn, regs_stored, QEMU_PLUGIN_CB_R_REGS,
 						 QEMU_PLUGIN_MEM_W, NULL);
@@ -82,7 +87,7 @@ void translate_block(struct qemu_plugin_tb *tb, void *userdata)
 		key.b.bytes += 2 * key.b.last.halfwords;
 		key.b.halfwords[i] = key.b.last.halfwords;
 		marked = mark(insn, &key.b.last, i, key.b.prv, marked);
-		instrument(insn, &key.b.last, pc, key.b.prv);
+		instrument(insn, &key.b.last, word, pc, key.b.prv);
 		coherence_instrument(insn, word);
 		if (data_enabled())
 			data_instrument(insn, i + 1 < n ? qemu_plugin_tb_get_insn(tb, i + 1) : NULL,

@@ -53,6 +53,7 @@ struct rvtrace_late {
  * @event:	running event, or NULL
  * @running:	@event has been started, and is not being stopped or drained
  * @parked:	event to start again when the hart wakes up, or NULL
+ * @sleeps:	the encoder has been prepared for a deep idle state of the hart
  * @encoder:	the hart's encoder, or NULL. It may go at any time but in an RCU critical section
  *		and while the hart's interrupts are off.
  * @path:	path to the sink while @event runs
@@ -91,6 +92,7 @@ struct rvtrace_cpu {
 	struct perf_event *event;
 	bool running;
 	struct perf_event *parked;
+	bool sleeps;
 	struct rvtrace_encoder *encoder;
 	struct rvtrace_path *path;
 	bool held;

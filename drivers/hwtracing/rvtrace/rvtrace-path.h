@@ -29,6 +29,8 @@ struct rvtrace_ramsink;
  *		holds them excludes every path that shares a component with this one.
  * @nr_locks:	number of entries in @locks. 0: the path ends in a RAM sink and shares no component
  *		with another one. Then only its hart uses them, with interrupts off.
+ * @slept:	the hart was in a deep idle state or down since the path was started last:
+ *		components that nobody used may have lost their registers
  */
 struct rvtrace_path {
 	struct rvtrace_component *hops[RVTRACE_MAX_HOPS];
@@ -38,6 +40,7 @@ struct rvtrace_path {
 	struct rvtrace_ramsink *ram;
 	raw_spinlock_t *locks[RVTRACE_MAX_PATHS];
 	unsigned int nr_locks;
+	bool slept;
 };
 
 /**

@@ -389,6 +389,18 @@ static int rvtrace_cpu_up(unsigned int cpu)
 	return 0;
 }
 
+/*
+ * What is the hart's own may lose its registers. The encoder has been prepared for that; the rest
+ * is looked after when it is needed next, for it may be shared.
+ */
+static void rvtrace_paths_sleep(struct rvtrace_encoder *enc)
+{
+	struct rvtrace_path *path;
+
+	for (path = enc->paths; path < enc->paths + enc->nr_paths; path++)
+		path->slept = true;
+}
+
 static int rvtrace_cpu_down(unsigned int cpu)
 {
 	struct rvtrace_encoder *enc;
@@ -400,6 +412,7 @@ static int rvtrace_cpu_down(unsigned int cpu)
 		WRITE_ONCE(enc->online, false);
 		rvtrace_run_halt();
 		rvtrace_cpu_deactivate(enc);
+		rvtrace_paths_sleep(enc);
 	}
 	mutex_unlock(&rvtrace_mutex);
 	return 0;
@@ -487,18 +500,25 @@ void rvtrace_shutdown(void)
 	cpus_read_unlock();
 }
 
-/* A hart may lose its encoder's registers in deep idle states, too. */
+/* A hart may lose registers in deep idle states, too. */
 static int rvtrace_cpu_pm(struct notifier_block *block, unsigned long action, void *data)
 {
-	struct rvtrace_encoder *enc = this_cpu_ptr(&rvtrace_cpus)->encoder;
+	struct rvtrace_cpu *rc = this_cpu_ptr(&rvtrace_cpus);
+	struct rvtrace_encoder *enc = rc->encoder;
 
 	if (!enc)
 		return NOTIFY_OK;
-	if (action == CPU_PM_ENTER && enc->online)
-		rvtrace_suspend_ipi(enc);
-	else if ((action == CPU_PM_EXIT || action == CPU_PM_ENTER_FAILED) &&
-		 rvtrace_is_on(&enc->comp))
-		rvtrace_resume_ipi(enc);
+	if (action == CPU_PM_ENTER) {
+		rvtrace_paths_sleep(enc);
+		rc->sleeps = enc->online;
+		if (rc->sleeps)
+			rvtrace_suspend_ipi(enc);
+	} else if (rc->sleeps && (action == CPU_PM_EXIT || action == CPU_PM_ENTER_FAILED)) {
+		/* A hart that goes down may be idle meanwhile: its encoder stays off. */
+		rc->sleeps = false;
+		if (rvtrace_is_on(&enc->comp))
+			rvtrace_resume_ipi(enc);
+	}
 	return NOTIFY_OK;
 }
 

@@ -195,6 +195,29 @@ static int rvtrace_enable_hops(struct rvtrace_cpu *rc, struct rvtrace_path *path
 	return ret;
 }
 
+/* Gives the components of the path that nobody uses their registers again. */
+static noinline void rvtrace_path_wake(struct rvtrace_path *path)
+{
+	struct rvtrace_component **hop;
+	struct rvtrace_component *comp;
+
+	path->slept = false;
+	for (hop = path->hops + path->nr_hops; hop-- > path->hops;) {
+		comp = *hop;
+		if (comp->users || !rvtrace_is_usable(comp) ||
+		    comp->control & RVTRACE_CONTROL_ENABLE)
+			continue;
+		/* Perhaps it was reset with a component that has its registers. */
+		if (rvtrace_read(comp, RVTRACE_CONTROL) & RVTRACE_CONTROL_ACTIVE) {
+			if (comp->ops->reset)
+				comp->ops->reset(comp);
+			continue;
+		}
+		comp->active = false;
+		rvtrace_activate(comp);
+	}
+}
+
 static void rvtrace_users(const struct rvtrace_path *path, int change)
 {
 	unsigned int i;
@@ -286,6 +309,8 @@ static int rvtrace_path_start_locked(struct rvtrace_cpu *rc)
 	rvtrace_path_assert_held(rc->path);
 	if (!rvtrace_is_usable(&rc->encoder->comp))
 		return -EIO;
+	if (rc->path->slept)
+		rvtrace_path_wake(rc->path);
 	ret = exclusive ? 0 : rvtrace_path_join(rc);
 	if (ret)
 		return ret;
@@ -577,6 +602,8 @@ int rvtrace_path_start_flight(struct rvtrace_cpu *rc, const struct rvtrace_fligh
 	rvtrace_path_assert_held(rc->path);
 	if (!rvtrace_is_usable(&rc->encoder->comp))
 		return -EIO;
+	if (rc->path->slept)
+		rvtrace_path_wake(rc->path);
 	if (!rvtrace_path_is_exclusive(rc->path)) {
 		if (rvtrace_path_conflict(rc->encoder, rc->path))
 			return -EBUSY;

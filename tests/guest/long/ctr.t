@@ -162,7 +162,7 @@ test_options()
 	ok $? "$layout: depths, not-taken branches, external traps, RAS emulation; nonsense and guests are refused"
 	for depth in 16 32 64 128 256; do
 		check "$layout: depth $depth: equals what was executed, and wraps" \
-			equals "depth$depth" 20
+			equals "depth$depth" 10
 		check "$layout: depth $depth: some samples are full" \
 			sh -c "! grep ' full 0$' '$dir/depth$depth.types'"
 	done
