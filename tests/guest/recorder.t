@@ -34,8 +34,13 @@ guest options testing '' '
 		for i in 1 2; do sort -n input > sorted; kill -USR2 \$PPID; sleep 2; done" 2> indexed.err || exit 12
 	for file in indexed.data.*; do
 		case $file in *.rvtrace-index) continue;; esac
-		perf-rvtrace report -i $file --time 0,1 --verbose 2>&1 | grep -c "bytes of trace are decoded"
+		perf-rvtrace report -i $file --time 0,1 --verbose > report 2>&1
+		grep -q "holds no trace" report || grep -c "bytes of trace are decoded" report
 	done > indexed.count
+	# nothing happens between two signals: the second file has no trace
+	perf-rvtrace record --index --switch-output=signal -e rvtrace//u -o idle.data -- sleep 6 2> idle.err &
+	sleep 3; kill -USR2 $!; sleep 1; kill -USR2 $!
+	wait $! || exit 13
 	# enough is enough
 	perf-rvtrace record --max-size=100K -z -e rvtrace//u -o max.data -- \
 		sh -c "while :; do sort -n input > sorted; done" 2> max.err
@@ -78,6 +83,7 @@ for i in 1 2 3; do
 done
 [ "$(grep -c "^1$" "$dir/share/indexed.count")" -ge 2 ] && ! grep -qv "^1$" "$dir/share/indexed.count"
 ok_or_show $? "--index: each file has one that is good" "$dir/share/indexed.err"
+check "--index: a file without trace needs none" sh -c "! grep -v ' is complete \| MB of trace' '$dir/share/idle.err'"
 check "--max-size: it is what was executed" decodes max.data 1000
 size=$(stat -c %s "$dir/share/max.data")
 [ "$size" -gt 100000 ] && [ "$size" -lt 40000000 ]

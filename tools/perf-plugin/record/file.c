@@ -103,6 +103,7 @@ int record_begin_file(struct recorder *rec, const char *path)
 	rec->path = path;
 	rec->files++;
 	rec->file_snapshots = 0;
+	rec->trace_before = rec->trace_bytes;
 	if (meta)
 		err = begin_file(rec, path, meta, &info);
 	rvt_perf_info_fini(&info);
@@ -121,7 +122,9 @@ int record_end_file(struct recorder *rec)
 	else
 		err = rvt_perfdata_finish(rec->writer);
 	rec->writer = NULL;
-	if (!err && rec->options.index)
+	/* Without trace there is nothing to find. */
+	if (!err && rec->options.index &&
+	    (rec->options.in_samples || rec->trace_bytes > rec->trace_before))
 		err = index_queue_add(&rec->indexes, rec->path);
 	return err ? cmd_error(err, "cannot write %s: %s", rec->path, strerror(-err)) : 0;
 }

@@ -99,6 +99,7 @@ struct recorder {
 	char *filter;		/* resolved; NULL: none */
 	uint64_t user_pages_bytes;	/* copied of programs' code from before */
 	uint64_t trace_bytes;	/* AUX data written */
+	uint64_t trace_before;	/* and before the current file */
 	void *packed;		/* buffer for a compressed piece of it */
 	size_t packed_room;
 	struct record_commands commands;
