@@ -81,12 +81,13 @@ static void write_word(struct component *c)
 	struct sink *s = c->own;
 	uint8_t *to = memory_at(c, s->wp, width);
 
-	if (to)
+	if (to) {
 		memcpy(to, s->word, width);
-	if (to && smem(c))
-		coherence_sink_wrote(c, s->wp, width);
-	if (!to)
+		if (smem(c))
+			coherence_sink_wrote(c, s->wp, width);
+	} else {
 		violation(c, "address 0x%llx is no memory", (unsigned long long)s->wp);
+	}
 	s->filled = 0;
 	if (s->wp == s->limit) {
 		s->wp = s->start;
