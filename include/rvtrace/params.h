@@ -85,6 +85,11 @@ enum rvt_data_packets {
 	RVT_DATA_PACKETS_ALL,		/* the stream has no others: another id separates them */
 };
 /* Addresses of the data messages of CTTE (TCODE 5 and 6; 13 and 14 have their whole address). */
+/* What time stamps count. */
+enum rvt_timestamp_clock {
+	RVT_TIMESTAMP_CLOCK_PLATFORM,	/* the platform's time counter, which perf converts (default) */
+	RVT_TIMESTAMP_CLOCK_OWN,	/* the encoder's own: nothing says when it was 0 */
+};
 enum rvt_data_address {
 	RVT_DATA_ADDRESS_FULL,		/* each has its whole address (default) */
 	RVT_DATA_ADDRESS_XOR,		/* XORed with that of the data message before */
@@ -179,6 +184,7 @@ struct rvt_params {
 	unsigned int n_doptions;
 	unsigned int doptions[RVT_MAX_IOPTIONS];
 	enum rvt_data_address data_address;	/* N-Trace */
+	enum rvt_timestamp_clock timestamp_clock;	/* both */
 };
 
 #define RVT_ETRACE_ARCH 0

@@ -125,6 +125,9 @@ equals_truth()
 	raw_pc "$file" | "$HOST/rvt-truth-diff" "$@" "$dir/truth"
 }
 
+# nothing_lost FILE: all trace in the recording is decoded
+nothing_lost() { raw_pc "$1" --strict >/dev/null; }
+
 # in_order FILE...: what the recordings tell of each hart is all that it executed, in that order. The
 # pieces of a sink that harts share lie in the buffers of all, and equals_truth looks at one buffer
 # after the other.

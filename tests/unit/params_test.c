@@ -153,7 +153,7 @@ static void test_recorded(void **state)
 	parse_bad("protocol = ntrace\ntimestamp_frequencies = 10000000\n",
 		  "FILE:2: unknown key 'timestamp_frequencies'; valid keys: protocol, dialect, "
 		  "xlen, isa, jvt, options, framing, atid, mode, src_bits, address_bits, "
-		  "timestamp, implicit_return_mode, "
+		  "timestamp, timestamp_clock, implicit_return_mode, "
 		  "return_stack_depth, data_address");
 }
 
@@ -165,12 +165,12 @@ static void test_errors(void **state)
 	parse_bad("protocol = ntrace\n\nx = 1\n",
 		  "FILE:3: unknown key 'x'; valid keys: protocol, dialect, xlen, isa, jvt, "
 		  "options, framing, atid, mode, src_bits, address_bits, timestamp, "
-		  "implicit_return_mode, "
+		  "timestamp_clock, implicit_return_mode, "
 		  "return_stack_depth, data_address");
 	parse_bad("protocol = ntrace\nnonsense\n",
 		  "FILE:2: no '=' in 'nonsense'; valid keys: protocol, dialect, xlen, isa, jvt, "
 		  "options, framing, atid, mode, src_bits, address_bits, timestamp, "
-		  "implicit_return_mode, "
+		  "timestamp_clock, implicit_return_mode, "
 		  "return_stack_depth, data_address");
 	parse_bad("protocol = nexus\n",
 		  "FILE:1: unknown value 'nexus' for 'protocol'; valid values: ntrace, etrace");
@@ -251,6 +251,8 @@ static void test_print(void **state)
 		   "data_compression = xor\ndata_operands = full\n"
 		   "doptions = -, data_no_value, data_no_address\noptions = multi_access\n");
 	round_trip("protocol = ntrace\ndata_address = xor\n");
+	round_trip("protocol = ntrace\ntimestamp = delta\ntimestamp_clock = own\n");
+	round_trip("protocol = etrace\ntimestamp_clock = own\n");
 }
 
 int main(void)

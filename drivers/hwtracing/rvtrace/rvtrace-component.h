@@ -345,6 +345,7 @@ extern const struct attribute_group rvtrace_ts_group;
 
 void rvtrace_ts_probe(struct rvtrace_component *comp);
 void rvtrace_ts_set(struct rvtrace_component *comp, bool on);
+bool rvtrace_ts_is_platform(const struct rvtrace_component *comp);
 
 /* rvtrace-atbbridge.c, rvtrace-pibsink.c */
 extern const struct rvtrace_ops rvtrace_atbbridge_ops;

@@ -92,6 +92,8 @@ static ssize_t rvtrace_params_emit(struct rvtrace_encoder *enc, enum rvtrace_for
 
 	len = sysfs_emit(buf, "protocol = %s\nxlen = %d\n%s", rvtrace_format_name(format),
 			 __riscv_xlen, sink_params ?: "");
+	if (enc->comp.ts.mode && !rvtrace_ts_is_platform(&enc->comp))
+		len += sysfs_emit_at(buf, len, "timestamp_clock = own\n");
 	if (format == RVTRACE_FORMAT_NTRACE) {
 		len += sysfs_emit_at(buf, len,
 				     "dialect = 1.0\nmode = %s\nsrc_bits = %u\ntimestamp = %s\n",
@@ -187,6 +189,7 @@ static struct attribute *rvtrace_decoder_attrs[] = {
 	RVTRACE_DECODER_ATTR(src_bits),
 	RVTRACE_DECODER_ATTR(srcid_bits),
 	RVTRACE_DECODER_ATTR(timestamp),
+	RVTRACE_DECODER_ATTR(timestamp_clock),
 	NULL
 };
 

@@ -156,6 +156,12 @@ void rvtrace_filter_probe(struct rvtrace_encoder *enc)
 					  RVTRACE_TE_FILTER_MATCH_COMP2 |
 					  RVTRACE_TE_FILTER_MATCH_COMP3 |
 					  RVTRACE_TE_FILTER_MATCH_IMPDEF);
+	/* A filter that cannot be enabled is none. */
+	if (!(enc->filter_options & RVTRACE_TE_FILTER_ENABLE)) {
+		enc->filter_options = 0;
+		enc->filters = 0;
+		return;
+	}
 	rvtrace_write(comp, RVTRACE_TE_FILTER_CONTROL(0), 0);
 	if (enc->filter_options & RVTRACE_TE_FILTER_MATCH_PRIVILEGE) {
 		enc->privilege_set = rvtrace_try(comp, RVTRACE_TE_FILTER_MATCH_INST(0),

@@ -88,6 +88,36 @@ static DEVICE_ATTR_RO(timestamp_mode);
 
 RVTRACE_ATTR_RO(timestamp_width, "%u", comp->ts.width);
 
+/* Returns the component whose counter @comp puts into the trace, or NULL. */
+static const struct rvtrace_component *rvtrace_ts_counter(const struct rvtrace_component *comp)
+{
+	const struct rvtrace_component *found = NULL;
+	unsigned int i;
+
+	if (comp->ts.mode && comp->ts.mode != RVTRACE_TS_MODE_SHARED)
+		return comp;
+	for (i = 0; i < comp->nr_outputs && !found; i++)
+		found = rvtrace_ts_counter(comp->outputs[i].to);
+	return found;
+}
+
+/*
+ * rvtrace_ts_is_platform - whether timestamps are the platform's time counter
+ *
+ * An external clock is taken for it unless firmware gives it another rate. What an internal one
+ * counts has begun at some time.
+ */
+bool rvtrace_ts_is_platform(const struct rvtrace_component *comp)
+{
+	u32 hz = riscv_timebase;
+
+	comp = rvtrace_ts_counter(comp);
+	if (!comp || comp->ts.mode != RVTRACE_TS_MODE_EXTERNAL)
+		return false;
+	device_property_read_u32(comp->dev.parent, "rvtrace,timestamp-frequency", &hz);
+	return hz == riscv_timebase;
+}
+
 /* The registers must not be touched while the component is inactive. */
 static ssize_t timestamp_counter_show(struct device *dev, struct device_attribute *attr, char *buf)
 {

@@ -102,6 +102,7 @@ static void check_encoder(const char *dir, const char *name)
 	char *version = read_text("%s/protocol_version", dir);
 	char *mode = read_text("%s/timestamp_mode", dir);
 	char *frequency = read_text("%s/timestamp_frequency", dir);
+	char *clock = read_text("%s/decoder/timestamp_clock", dir);
 	char *features = read_text("%s/features", dir);
 
 	doctor_tell(VERDICT_GOOD, name, NULL, "%s %s of cpu %s", protocol ? protocol : "?",
@@ -109,6 +110,9 @@ static void check_encoder(const char *dir, const char *name)
 	if (!mode || !strcmp(mode, "none"))
 		doctor_tell(VERDICT_NOTE, name, "order among cpus, and times, are those of AUX "
 			    "records only", "no time stamps");
+	else if (clock && !strcmp(clock, "own"))
+		doctor_tell(VERDICT_NOTE, name, "times are those of AUX records", "time stamps "
+			    "(%s) are not the platform's time counter", mode);
 	else if (!frequency || !strcmp(frequency, "0"))
 		doctor_tell(VERDICT_NOTE, name,
 			    "rvtrace,timestamp-frequency in the devicetree says it",
@@ -121,6 +125,7 @@ static void check_encoder(const char *dir, const char *name)
 	free(version);
 	free(mode);
 	free(frequency);
+	free(clock);
 	free(features);
 }
 

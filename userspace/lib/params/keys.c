@@ -36,6 +36,12 @@ static const struct name timestamp_names[] = {
 	{}
 };
 
+static const struct name timestamp_clock_names[] = {
+	{ "platform", RVT_TIMESTAMP_CLOCK_PLATFORM, BOTH },
+	{ "own", RVT_TIMESTAMP_CLOCK_OWN, BOTH },
+	{}
+};
+
 static const struct name framing_names[] = {
 	{ "none", RVT_FRAMING_NONE, BOTH },
 	{ "coresight", RVT_FRAMING_CORESIGHT, BOTH },
@@ -159,6 +165,8 @@ const struct key rvt_params_keys[] = {
 	{ "src_bits", KEY_NUMBER, NTRACE, FIELD(src_bits), NULL, 0, 12, 7 },
 	{ "address_bits", KEY_NUMBER, NTRACE, FIELD(address_bits), NULL, 0, 64, 42 },
 	{ "timestamp", KEY_NAME, NTRACE, FIELD(timestamp), timestamp_names, 0, 0, 8 },
+	{ "timestamp_clock", KEY_NAME, BOTH, FIELD(timestamp_clock), timestamp_clock_names, 0, 0,
+	  54 },
 	{ "implicit_return_mode", KEY_NUMBER, NTRACE, FIELD(implicit_return_mode), NULL, 0, 3, 9 },
 	{ "return_stack_depth", KEY_NUMBER, BOTH, FIELD(return_stack_depth), NULL, 0, 65536, 32 },
 	NUMBER(iaddress_width_p, 8, 64, 10),

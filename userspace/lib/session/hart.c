@@ -356,7 +356,7 @@ static int hart_time(struct hart_flow *hart, const struct rvt_event *event)
 	uint64_t ticks = event->time, now, next, until;
 	int err;
 
-	if (!hart->session->has_time_conv)
+	if (!hart->timed)
 		return 0;
 	now = rvt_time_to_perf(conv, ticks);
 	if (hart->buffer->slice && !hart->base.time_exact)
@@ -780,10 +780,12 @@ static int hart_event(void *ctx, const struct rvt_event *event)
 	return err ? err : rvt_hart_deliver(hart, event);
 }
 
-bool rvt_encoder_has_stamps(const struct encoder *encoder)
+bool rvt_encoder_tells_time(const struct encoder *encoder)
 {
 	const struct rvt_params *params = &encoder->params;
 
+	if (params->timestamp_clock != RVT_TIMESTAMP_CLOCK_PLATFORM)
+		return false;
 	return params->protocol == RVT_PROTOCOL_NTRACE ?
 		params->timestamp != RVT_TIMESTAMP_NONE :
 		!params->notime_p || params->timestamp_bytes;
@@ -841,7 +843,7 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 	hart->encoder = encoder;
 	hart->base.cpu = cpu;
 	hart->base.source = session->by_source ? source : 0;
-	hart->timed = session->has_time_conv && rvt_encoder_has_stamps(encoder);
+	hart->timed = session->has_time_conv && rvt_encoder_tells_time(encoder);
 	rvt_stream_flow_config(&encoder->params, &config);
 	config.reference_walk = session->options.reference_walk;
 	if (rvt_cursor_create(session->sideband, buffer->decode->image, buffer->decode->kernel,

@@ -390,7 +390,7 @@ static bool has_segments(const struct rvt_session *session)
 	bool stamps = session->has_time_conv;
 
 	for (size_t i = 0; i < session->n_encoders; i++)
-		stamps &= rvt_encoder_has_stamps(&session->encoders[i]);
+		stamps &= rvt_encoder_tells_time(&session->encoders[i]);
 	return stamps && session->file && !session->is_ctr;
 }
 

@@ -349,7 +349,7 @@ bool rvt_hart_is_told(const struct hart_flow *hart);
 /* Instructions, until now. */
 uint64_t rvt_hart_executed(const struct hart_flow *hart);
 /* Whether a hart's flow has time stamps: E-Trace has them in packets, or in the frames around. */
-bool rvt_encoder_has_stamps(const struct encoder *encoder);
+bool rvt_encoder_tells_time(const struct encoder *encoder);
 
 /*
  * clock.c: flow waits until its time is known. Each returns 0 or -errno, or what a call-back
