@@ -41,6 +41,8 @@ static const struct arg table[] = {
 	ARG("power", ARG_BOOL, power, NULL),
 	ARG("idle-loss", ARG_BOOL, idle_loss, NULL),
 	ARG("coherent", ARG_BOOL, coherent, NULL),
+	ARG("late-data", ARG_BOOL, late_data, NULL),
+	ARG("funnel-drops", ARG_U32, funnel_drops, NULL),
 	ARG("carveout", ARG_U32, carveout, NULL),
 	ARG("stuck", ARG_LIST, stuck, "- encoder - - - - - - funnel sink pib - - - atb"),
 	ARG("own-hart", ARG_BOOL, own_hart, NULL),

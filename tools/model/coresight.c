@@ -390,8 +390,7 @@ static void write_frame(void *ctx, const uint8_t *frame)
 	struct component *c = ctx;
 	struct coresight *cs = c->own;
 
-	memcpy(model.ram + (cs->wp - model.args.ram_base), frame, FORMATTER_FRAME);
-	coherence_sink_wrote(c, cs->wp, FORMATTER_FRAME);
+	memory_write(c, cs->wp, frame, FORMATTER_FRAME);
 	cs->wp += FORMATTER_FRAME;
 	if (cs->wp == cs->base + cs->size) {
 		cs->wp = cs->base;

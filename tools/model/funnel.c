@@ -21,6 +21,18 @@ static bool input_is_disabled(const struct component *c, const struct component 
 	return false;
 }
 
+/* Returns whether the funnel loses this message: which ones, the seed says. */
+static bool loses(struct component *c)
+{
+	uint64_t n = (model.args.seed << 32) + c->taken++;
+
+	if (!model.args.funnel_drops)
+		return false;
+	n = (n ^ n >> 30) * 0xbf58476d1ce4e5b9ull;
+	n = (n ^ n >> 27) * 0x94d049bb133111ebull;
+	return (n ^ n >> 31) % model.args.funnel_drops == 0;
+}
+
 static int funnel_accept(struct component *c, const struct component *from, const uint8_t *bytes,
 			 size_t len)
 {
@@ -28,9 +40,11 @@ static int funnel_accept(struct component *c, const struct component *from, cons
 
 	pthread_mutex_lock(&c->path_lock);
 	/* data of a disabled input is discarded */
-	if (!input_is_disabled(c, from) && c->n_outs)
+	if (input_is_disabled(c, from) || loses(c))
+		ret = 0;
+	else if (c->n_outs)
 		ret = part_pass(c, bytes, len);
-	else if (!input_is_disabled(c, from))
+	else
 		capture((struct component *)from, bytes, len);
 	/* before ratification, a funnel discarded data when its sink was full */
 	if (c->front && (!c->front->enabled || c->front->stopped))

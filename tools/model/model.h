@@ -66,6 +66,8 @@ struct model_args {
 	uint32_t wp_lag;		/* how many bytes a running sink's WP may lag */
 	bool idle_loss;			/* what is a hart's own has no power while it sleeps */
 	bool coherent;			/* caches see what sinks write */
+	bool late_data;			/* what sinks write reaches memory behind a fence only */
+	uint32_t funnel_drops;		/* funnels lose one of so many messages; 0: none */
 	bool holes;			/* registers that do not exist must not be accessed */
 	uint32_t carveout;		/* memory of each sink in bytes, at a place of its own */
 	bool power;			/* components have no power until the guest turns it on */
@@ -256,6 +258,15 @@ void coherence_sink_wrote(const struct component *c, uint64_t addr, uint32_t len
 /* Follows what the instruction does to cache blocks. */
 void coherence_instrument(struct qemu_plugin_insn *insn, uint32_t word);
 
+/* ---- memory.c ---- */
+
+/* Sink @c writes @len bytes, at most 64, at bus address @addr, which is memory. */
+void memory_write(const struct component *c, uint64_t addr, const uint8_t *bytes, uint32_t len);
+/* A hart has read a register of a component. */
+void memory_register_was_read(unsigned int vcpu);
+/* Follows what the instruction orders. */
+void memory_instrument(struct qemu_plugin_insn *insn, uint32_t word);
+
 /* ---- csr.c ---- */
 
 void csr_instrument(struct qemu_plugin_insn *insn, const struct insn_class *c, uint64_t pc);
@@ -366,6 +377,7 @@ struct component {
 	void *own;			/* state of encoder.c, sink.c ... */
 	FILE *capture;
 	uint64_t random;
+	uint64_t taken;			/* of a funnel: messages that arrived */
 };
 
 extern struct component parts[MODEL_MAX_PARTS];

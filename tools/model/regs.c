@@ -536,6 +536,7 @@ void regs_loaded(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t vaddr, 
 	if (where < 0)
 		return;
 	this_hart = &harts[vcpu];
+	memory_register_was_read(vcpu);
 	pthread_mutex_lock(&model.lock);
 	c = find_part((uint64_t)where);
 	check_hart(c, vcpu, "read");

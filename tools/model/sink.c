@@ -82,9 +82,10 @@ static void write_word(struct component *c)
 	uint8_t *to = memory_at(c, s->wp, width);
 
 	if (to) {
-		memcpy(to, s->word, width);
 		if (smem(c))
-			coherence_sink_wrote(c, s->wp, width);
+			memory_write(c, s->wp, s->word, width);
+		else
+			memcpy(to, s->word, width);
 	} else {
 		violation(c, "address 0x%llx is no memory", (unsigned long long)s->wp);
 	}

@@ -89,6 +89,7 @@ void translate_block(struct qemu_plugin_tb *tb, void *userdata)
 		marked = mark(insn, &key.b.last, i, key.b.prv, marked);
 		instrument(insn, &key.b.last, word, pc, key.b.prv);
 		coherence_instrument(insn, word);
+		memory_instrument(insn, word);
 		if (data_enabled())
 			data_instrument(insn, i + 1 < n ? qemu_plugin_tb_get_insn(tb, i + 1) : NULL,
 					&key.b.last, word, i);
