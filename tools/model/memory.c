@@ -82,5 +82,6 @@ static void on_fence(unsigned int vcpu, void *userdata)
 void memory_instrument(struct qemu_plugin_insn *insn, uint32_t word)
 {
 	if (model.args.late_data && (word & FENCE_MASK) == FENCE_MATCH)
-		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_fence, QEMU_PLUGIN_CB_NO_REGS, NULL);
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_fence, QEMU_PLUGIN_CB_NO_REGS,
+						       NULL);
 }

@@ -673,11 +673,15 @@ void view_print_losses(struct view *view, FILE *out, const char *prefix)
 			"decoded: that ended before\n", prefix, losses.undecoded,
 			losses.undecoded + losses.all_bytes,
 			percent(losses.undecoded, losses.undecoded + losses.all_bytes));
-	if (losses.no_code)
+	if (losses.no_code) {
 		fprintf(out, "%s  %" PRIu64 " of %" PRIu64 " messages (%.3g%%) could not be "
-			"followed: code is missing, %zu files of it\n", prefix, losses.messages,
-			losses.all_messages, percent(losses.messages, losses.all_messages),
-			losses.files);
+			"followed: ", prefix, losses.messages, losses.all_messages,
+			percent(losses.messages, losses.all_messages));
+		if (losses.files)
+			fprintf(out, "code is missing, %zu files of it\n", losses.files);
+		else
+			fputs("no code is known where they lead\n", out);
+	}
 	if (losses.loops)
 		fprintf(out, "%s  %" PRIu64 " times a loop without a branch was entered, as at 0x%"
 			PRIx64 ":\n%s  E-Trace does not tell how often it ran, and it counts "
