@@ -263,9 +263,9 @@ static void test_triggers(void)
 		return;
 	}
 	pin(0);
-	write_line(BUS_DIR "/encoder-0/trig_ext_in", INPUT_0_STARTS_1_STOPS);
+	ret = write_line(BUS_DIR "/encoder-0/trig_ext_in", INPUT_0_STARTS_1_STOPS);
 	attr_init(&attr, CONFIG_TRIGGER | often_synced());
-	for (int i = 0; i < TRIES && !undisturbed; i++) {
+	for (int i = 0; i < TRIES && !undisturbed && !ret; i++) {
 		ret = recording_open(&rec, &attr, 0, -1, AUX_SIZE);
 		if (ret)
 			break;

@@ -39,6 +39,7 @@ static const struct arg table[] = {
 	ARG("wp-lag", ARG_U32, wp_lag, NULL),
 	ARG("holes", ARG_BOOL, holes, NULL),
 	ARG("power", ARG_BOOL, power, NULL),
+	ARG("clock-gate", ARG_BOOL, clock_gate, NULL),
 	ARG("idle-loss", ARG_BOOL, idle_loss, NULL),
 	ARG("coherent", ARG_BOOL, coherent, NULL),
 	ARG("late-data", ARG_BOOL, late_data, NULL),
@@ -231,8 +232,10 @@ static const char *check(const struct model_args *a)
 		return "registers=v0 is for dialect=sifive, and has no sram=";
 	if (a->carveout & 0xfff || a->carveout > MODEL_CARVEOUTS / MODEL_MAX_HARTS)
 		return "carveout is whole pages, and at most 1 MiB";
-	if (a->power && a->registers == REGISTERS_V0)
-		return "power=on is for registers=1.0";
+	if ((a->power || a->clock_gate) && a->registers == REGISTERS_V0)
+		return "power=on and clock-gate=on are for registers=1.0";
+	if (a->power && a->clock_gate)
+		return "give one of power= and clock-gate=";
 	if (a->delay_ns && a->late_reads)
 		return "give one of delay= and late-reads=";
 	return NULL;

@@ -71,6 +71,7 @@ struct model_args {
 	bool holes;			/* registers that do not exist must not be accessed */
 	uint32_t carveout;		/* memory of each sink in bytes, at a place of its own */
 	bool power;			/* components have no power until the guest turns it on */
+	bool clock_gate;			/* the same of a clock */
 	uint32_t registers;		/* enum model_registers */
 	uint32_t version, protocol_version;
 	uint32_t modes, sync_modes, formats;	/* a bit per supported value */

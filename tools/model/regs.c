@@ -425,10 +425,20 @@ static void lose_power(struct component *c)
 	show_junk(c);
 }
 
+/* Returns whether there is a switch for all components. */
+static bool has_switch(void)
+{
+	return model.args.power || model.args.clock_gate;
+}
+
+/* Switches power, or the clock. */
 static void switch_power(bool on)
 {
 	for (unsigned int i = 0; i < n_parts && !on && !model.off; i++)
-		lose_power(&parts[i]);
+		if (model.args.power)
+			lose_power(&parts[i]);
+		else if (parts[i].enabled)
+			violation(&parts[i], "still enabled when its clock stopped");
 	model.off = !on;
 }
 
@@ -449,7 +459,7 @@ static void guest_wrote(uint64_t where, uint32_t value)
 	struct component *c = find_part(where);
 	uint32_t offset = (uint32_t)where % MODEL_PAGE;
 
-	if (model.args.power && where == POWER_SWITCH)
+	if (has_switch() && where == POWER_SWITCH)
 		switch_power(value & 1);
 	if (!c)
 		return;
@@ -479,13 +489,13 @@ static int64_t window_offset(qemu_plugin_meminfo_t info, uint64_t vaddr)
 }
 
 /*
- * Reports an access without power: on real hardware the bus does not answer, and the hart waits
+ * Reports an access without power or clock: on real hardware the bus does not answer, and the hart waits
  * forever.
  */
 static void check_power(const struct component *c, const char *what)
 {
 	if (model.off && c)
-		violation(c, "%s without power", what);
+		violation(c, "%s without %s", what, model.args.power ? "power" : "clock");
 }
 
 /* Reports an access by another hart: on real hardware, an access fault or a meaningless value. */
@@ -633,8 +643,8 @@ int regs_init(void)
 			return ret;
 		}
 	}
-	model.off = model.args.power;
-	if (model.args.power)
+	model.off = has_switch();
+	if (has_switch())
 		window_size = POWER_SWITCH + MODEL_PAGE;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

@@ -96,7 +96,8 @@ int rvtrace_call(struct rvtrace_component *comp, smp_call_func_t fn, void *data)
 {
 	if (!cpumask_empty(&comp->cpus))
 		return smp_call_function_any(&comp->cpus, fn, data, 1);
-	fn(data);
+	if (cpumask_empty(&comp->near) || smp_call_function_any(&comp->near, fn, data, 1))
+		fn(data);
 	return 0;
 }
 

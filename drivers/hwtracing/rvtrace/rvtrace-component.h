@@ -170,6 +170,8 @@ struct rvtrace_ts {
  * @impl:	value of tr??Impl
  * @cpus:	the harts that may access the registers: an encoder may answer its own hart only.
  *		None: every hart may
+ * @near:	the hart whose encoder alone feeds it, if any: what it holds may be lost when
+ *		that hart sleeps, so no other accesses it unless that hart is down
  * @number:	number among the components of its type
  * @sink_id:	the number that config2:sink of an event selects it by; 0 when it is not a sink
  * @powered:	its device is kept on, with its clocks. Protected by rvtrace_mutex.
@@ -207,6 +209,7 @@ struct rvtrace_component {
 	enum rvtrace_type type;
 	u32 impl;
 	struct cpumask cpus;
+	struct cpumask near;
 	int number;
 	u32 sink_id;
 	bool powered;

@@ -138,6 +138,29 @@ VISIBLE_IF_KUNIT int rvtrace_probe_src(struct rvtrace_encoder *enc)
 	return 0;
 }
 
+/* Returns the bits that this trigger control takes when all its fields have the same value. */
+static u32 rvtrace_probe_trigger(struct rvtrace_component *comp, u32 reg)
+{
+	const u32 fields = 0x11111111;
+	u32 value, bits = 0;
+
+	for (value = 1; value < 16; value++)
+		bits |= rvtrace_try(comp, reg, value * fields) & value * fields;
+	rvtrace_write(comp, reg, 0);
+	return bits;
+}
+
+static void rvtrace_probe_triggers(struct rvtrace_encoder *enc)
+{
+	struct rvtrace_component *comp = &enc->comp;
+
+	enc->trigger_bits = (struct rvtrace_triggers){
+		.dbg = rvtrace_probe_trigger(comp, RVTRACE_TE_TRIG_DBG_CONTROL),
+		.ext_in = rvtrace_probe_trigger(comp, RVTRACE_TE_TRIG_EXT_IN_CONTROL),
+		.ext_out = rvtrace_probe_trigger(comp, RVTRACE_TE_TRIG_EXT_OUT_CONTROL),
+	};
+}
+
 int rvtrace_encoder_probe(struct rvtrace_component *comp)
 {
 	struct rvtrace_encoder *enc = to_rvtrace_encoder(comp);
@@ -150,6 +173,7 @@ int rvtrace_encoder_probe(struct rvtrace_component *comp)
 	if (ret)
 		return ret;
 	rvtrace_filter_probe(enc);
+	rvtrace_probe_triggers(enc);
 	rvtrace_ts_probe(comp);
 	return rvtrace_discovery_probe(enc);
 }

@@ -209,34 +209,43 @@ static const struct attribute_group rvtrace_decoder_group = {
 /**
  * struct rvtrace_trigger_attr - a trigger control
  * @attr:	its file
- * @offset:	of its value in struct rvtrace_encoder
+ * @offset:	of its value in struct rvtrace_triggers
  */
 struct rvtrace_trigger_attr {
 	struct device_attribute attr;
 	size_t offset;
 };
 
-static u32 *rvtrace_trigger(struct device *dev, struct device_attribute *attr)
+static u32 *rvtrace_trigger(struct rvtrace_triggers *triggers, struct device_attribute *attr)
 {
-	return (void *)dev_to_encoder(dev) +
-	       container_of(attr, struct rvtrace_trigger_attr, attr)->offset;
+	return (void *)triggers + container_of(attr, struct rvtrace_trigger_attr, attr)->offset;
 }
 
 static ssize_t rvtrace_trigger_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "0x%08x\n", *rvtrace_trigger(dev, attr));
+	return sysfs_emit(buf, "0x%08x\n", *rvtrace_trigger(&dev_to_encoder(dev)->triggers, attr));
 }
 
 static ssize_t rvtrace_trigger_store(struct device *dev, struct device_attribute *attr,
 				     const char *buf, size_t count)
 {
-	return kstrtou32(buf, 0, rvtrace_trigger(dev, attr)) ?: count;
+	struct rvtrace_encoder *enc = dev_to_encoder(dev);
+	u32 value;
+	int ret;
+
+	ret = kstrtou32(buf, 0, &value);
+	if (ret)
+		return ret;
+	if (value & ~*rvtrace_trigger(&enc->trigger_bits, attr))
+		return -EOPNOTSUPP;
+	*rvtrace_trigger(&enc->triggers, attr) = value;
+	return count;
 }
 
 #define RVTRACE_TRIGGER_ATTR(_name)						\
 static struct rvtrace_trigger_attr rvtrace_attr_##_name = {			\
 	__ATTR(trig_##_name, 0644, rvtrace_trigger_show, rvtrace_trigger_store),	\
-	offsetof(struct rvtrace_encoder, trig_##_name)				\
+	offsetof(struct rvtrace_triggers, _name)				\
 }
 
 RVTRACE_TRIGGER_ATTR(dbg);

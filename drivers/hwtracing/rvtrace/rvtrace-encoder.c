@@ -190,13 +190,19 @@ int rvtrace_encoder_configure(const struct rvtrace_encoder *enc,
 	return rvtrace_filter_configure(enc, attr, program);
 }
 
-static void rvtrace_program_triggers(struct rvtrace_encoder *enc)
+/* Returns whether the encoder takes what the triggers shall do. */
+static bool rvtrace_program_triggers(struct rvtrace_encoder *enc)
 {
-	bool on = enc->program.control & RVTRACE_TE_CONTROL_INST_TRIG_ENABLE;
+	const struct rvtrace_triggers none = { }, *triggers = &none;
+	struct rvtrace_component *comp = &enc->comp;
 
-	rvtrace_write(&enc->comp, RVTRACE_TE_TRIG_DBG_CONTROL, on ? enc->trig_dbg : 0);
-	rvtrace_write(&enc->comp, RVTRACE_TE_TRIG_EXT_IN_CONTROL, on ? enc->trig_ext_in : 0);
-	rvtrace_write(&enc->comp, RVTRACE_TE_TRIG_EXT_OUT_CONTROL, on ? enc->trig_ext_out : 0);
+	if (enc->program.control & RVTRACE_TE_CONTROL_INST_TRIG_ENABLE)
+		triggers = &enc->triggers;
+	return rvtrace_try(comp, RVTRACE_TE_TRIG_DBG_CONTROL, triggers->dbg) == triggers->dbg &&
+	       rvtrace_try(comp, RVTRACE_TE_TRIG_EXT_IN_CONTROL, triggers->ext_in) ==
+	       triggers->ext_in &&
+	       rvtrace_try(comp, RVTRACE_TE_TRIG_EXT_OUT_CONTROL, triggers->ext_out) ==
+	       triggers->ext_out;
 }
 
 static int rvtrace_encoder_program(struct rvtrace_encoder *enc, const struct rvtrace_config *config)
@@ -218,7 +224,8 @@ static int rvtrace_encoder_program(struct rvtrace_encoder *enc, const struct rvt
 	    RVTRACE_FEATURE_OPTIONS)
 		return -EIO;
 	rvtrace_ts_set(comp, enc->program.timestamp);
-	rvtrace_program_triggers(enc);
+	if (!rvtrace_program_triggers(enc))
+		return -EIO;
 	return rvtrace_filter_program(enc, config);
 }
 

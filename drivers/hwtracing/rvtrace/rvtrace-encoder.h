@@ -104,6 +104,18 @@ struct rvtrace_program {
 };
 
 /**
+ * struct rvtrace_triggers - what triggers do: fields of four bits
+ * @dbg:	trTeTrigDbgControl
+ * @ext_in:	trTeTrigExtInControl
+ * @ext_out:	trTeTrigExtOutControl
+ */
+struct rvtrace_triggers {
+	u32 dbg;
+	u32 ext_in;
+	u32 ext_out;
+};
+
+/**
  * struct rvtrace_encoder - a trace encoder
  * @comp:		the component
  * @cpu:		the hart that it traces
@@ -125,9 +137,8 @@ struct rvtrace_program {
  * @tval_functions:	the last two can compare trap values: bit per RVTRACE_COMP_*
  * @tval_latches:	the same, from a trap whose value matches to one whose value does not
  * @impdef_mask:	implementation-defined signals that filters can look at
- * @trig_ext_in:	trTeTrigExtInControl for events with "trigger"
- * @trig_ext_out:	trTeTrigExtOutControl for events with "trigger"
- * @trig_dbg:		trTeTrigDbgControl for events with "trigger"
+ * @triggers:		what triggers do for events with "trigger"
+ * @trigger_bits:	bits of these that the encoder takes in some value
  * @config:		serial number of the configuration in its registers, or 0
  * @program:		the register values of that configuration
  * @paths:		paths to sinks; the first is the default
@@ -154,9 +165,8 @@ struct rvtrace_encoder {
 	u8 tval_functions;
 	u8 tval_latches;
 	u32 impdef_mask;
-	u32 trig_ext_in;
-	u32 trig_ext_out;
-	u32 trig_dbg;
+	struct rvtrace_triggers triggers;
+	struct rvtrace_triggers trigger_bits;
 	u64 config;
 	struct rvtrace_program program;
 	struct rvtrace_path paths[RVTRACE_MAX_PATHS];

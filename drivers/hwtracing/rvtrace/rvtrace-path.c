@@ -80,6 +80,16 @@ static void rvtrace_path_add_lock(struct rvtrace_path *path, raw_spinlock_t *loc
 	path->nr_locks++;
 }
 
+/* What only this encoder feeds is accessed by its hart. */
+static void rvtrace_path_take(const struct rvtrace_encoder *enc, struct rvtrace_path *path)
+{
+	unsigned int i;
+
+	cpumask_set_cpu(enc->cpu, &path->sink->running);
+	for (i = 0; i < path->nr_hops; i++)
+		cpumask_set_cpu(enc->cpu, &path->hops[i]->near);
+}
+
 static void rvtrace_paths_find_locks(struct rvtrace_encoder *enc)
 {
 	struct rvtrace_path *path;
@@ -90,7 +100,7 @@ static void rvtrace_paths_find_locks(struct rvtrace_encoder *enc)
 			for (i = 0; i < enc->nr_paths; i++)
 				rvtrace_path_add_lock(path, &enc->paths[i].sink->lock);
 		if (rvtrace_path_is_exclusive(path))
-			cpumask_set_cpu(enc->cpu, &path->sink->running);
+			rvtrace_path_take(enc, path);
 	}
 }
 

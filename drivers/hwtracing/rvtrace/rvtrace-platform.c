@@ -12,6 +12,7 @@
 #include <linux/of_reserved_mem.h>
 #include <linux/platform_device.h>
 #include <linux/pm.h>
+#include <linux/pm_qos.h>
 #include <linux/pm_runtime.h>
 #include <linux/property.h>
 #include <linux/reset.h>
@@ -572,6 +573,23 @@ static int rvtrace_probe_powered(struct platform_device *pdev)
 	return ret;
 }
 
+/*
+ * What belongs to a hart loses its registers in the midst of a handshake when that hart falls into
+ * a deep idle state; and which hart that is, is not known yet. So none does meanwhile.
+ */
+static int rvtrace_probe_awake(struct platform_device *pdev)
+{
+	struct pm_qos_request request = { };
+	int ret;
+
+	cpu_latency_qos_add_request(&request, 0);
+	/* Those that had chosen a state before take an interrupt, and choose again. */
+	kick_all_cpus_sync();
+	ret = rvtrace_probe_powered(pdev);
+	cpu_latency_qos_remove_request(&request);
+	return ret;
+}
+
 /* The device is off again afterwards, unless there are events that use its components. */
 static int rvtrace_probe(struct platform_device *pdev)
 {
@@ -579,7 +597,7 @@ static int rvtrace_probe(struct platform_device *pdev)
 	int ret;
 
 	pm_runtime_get_noresume(dev);
-	ret = rvtrace_start_clocks(dev) ?: rvtrace_probe_powered(pdev);
+	ret = rvtrace_start_clocks(dev) ?: rvtrace_probe_awake(pdev);
 	if (ret)
 		pm_runtime_put_noidle(dev);
 	else

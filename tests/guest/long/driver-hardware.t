@@ -21,31 +21,40 @@ hardware slow direct delay=50000 basic modes switches
 hardware wide direct width=64 basic modes switches copies
 hardware btm direct modes=3 basic
 
-# Components without power until somebody records: what they held is lost then, and an access is an
-# error. All of it is written again, when the machine has slept, too.
+# Components without power, or without clock, until somebody records: what they held is lost without
+# power, and an access is an error. All of it is written again, when the machine has slept, too.
 check "power: the module of the power domain is built" helper_modules testing rvt_power
-hook_options=--power
-# shellcheck disable=SC2016 # for the guest
-guest power testing power=on,own-hart=on 'insmod rvt_power.ko && insmod rvtrace.ko || exit 1
-	is() { for i in $(seq 50); do [ $(cat /sys/module/rvt_power/parameters/on) = $1 ] && return; sleep 0.1; done; return 1; }
-	is N || exit 2
-	# Nobody reads registers for that.
-	[ $(cat /sys/bus/rvtrace/devices/*/state | sort -u) = inactive ] || exit 3
-	perf-rvtrace record -q -a -o /tmp/data -- sleep 1000 & recorder=$!
-	until grep -q tracing /sys/bus/rvtrace/devices/encoder-*/state; do sleep 0.2; done
-	is Y || exit 4
-	kill -INT $recorder; wait $recorder
-	is N || exit 5
-	before=$(cat /sys/module/rvt_power/parameters/times)
-	perf-rvtrace record -q -o power.data -e rvtrace//u -- ls / > ls || exit 6
-	is N && [ $(cat /sys/module/rvt_power/parameters/times) -gt $before ] || exit 7
-	rmmod rvtrace rvt_power'
-ok $? "power: components have it while somebody records"
-check "power: what is recorded when it is back equals the truth" equals_truth "$dir/share/power.data" --lossy --min 10000
-check "power: no complaint of the kernel" quiet "$dir/console"
-check "power: nobody accessed a component without it" no_violations
+# switched NAME HOOK-OPTION
+switched()
+{
+	hook_options=$2
+	# shellcheck disable=SC2016 # for the guest
+	guest "$1" testing "$1=on,own-hart=on" 'insmod rvt_power.ko && insmod rvtrace.ko || exit 1
+		is() { for i in $(seq 50); do [ $(cat /sys/module/rvt_power/parameters/on) = $1 ] && return; sleep 0.1; done; return 1; }
+		is N || exit 2
+		# Nobody reads registers for that.
+		[ $(cat /sys/bus/rvtrace/devices/*/state | sort -u) = inactive ] || exit 3
+		perf-rvtrace record -q -a -o /tmp/data -- sleep 1000 & recorder=$!
+		until grep -q tracing /sys/bus/rvtrace/devices/encoder-*/state; do sleep 0.2; done
+		is Y || exit 4
+		kill -INT $recorder; wait $recorder
+		is N || exit 5
+		before=$(cat /sys/module/rvt_power/parameters/times)
+		perf-rvtrace record -q -o power.data -e rvtrace//u -- ls / > ls || exit 6
+		is N && [ $(cat /sys/module/rvt_power/parameters/times) -gt $before ] || exit 7
+		rmmod rvtrace rvt_power'
+	ok $? "$1: components have it while somebody records"
+	check "$1: what is recorded when it is back equals the truth" \
+		equals_truth "$dir/share/power.data" --lossy --min 10000
+	check "$1: no complaint of the kernel" quiet "$dir/console"
+	check "$1: nobody accessed a component without it" no_violations
+}
+switched clock-gate --gated-clock
+switched power --power
 selftest_before='insmod rvt_power.ko || exit 5'
 GUEST_TIMEOUT=400 selftests power-direct testing power=on,own-hart=on basic life suspend
+hook_options=--gated-clock
+GUEST_TIMEOUT=400 selftests clock-gate testing clock-gate=on,own-hart=on basic life suspend
 hook_options='--power --clock --topology funnel'
 GUEST_TIMEOUT=400 selftests power-funnel testing power=on,topology=funnel suspend shared
 hook_options=

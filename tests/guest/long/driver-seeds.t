@@ -106,6 +106,18 @@ draw_sinks()
 	esac
 }
 
+# draw_switch: what is off until somebody records
+draw_switch()
+{
+	switch=:
+	draw 6
+	case $drawn in
+	0) hook_options+=' --clock' ;;
+	1) add clock-gate=on; hook_options+=' --gated-clock'; switch='insmod rvt_power.ko' ;;
+	2) add power=on; hook_options+=' --power'; switch='insmod rvt_power.ko' ;;
+	esac
+}
+
 # draw_hardware SEED: sets $args, $hook_options, $lab_options, $event, $programs, and what the
 # recording is.
 draw_hardware()
@@ -128,7 +140,7 @@ draw_hardware()
 	[ "$shared" = no ] || [ "$drawn" != 0 ] || { drops=yes; add funnel-drops=500; }
 	draw 5; [ "$drawn" != 0 ] || { lossy=yes; add fifo=2048,drain=1000; }
 	draw 4; [ "$drawn" != 0 ] || { add idle-loss=on; hook_options+=' --deep-idle'; }
-	draw 4; [ "$drawn" != 0 ] || hook_options+=' --clock'
+	draw_switch
 	draw 2; [ "$drawn" = 0 ] || hook_options+=' --no-backlinks'
 	etrace=
 	draw 3
@@ -144,6 +156,10 @@ draw_hardware()
 	[ "$shared" = no ] || [ "$modes" = 3 ] || { one_of "$programs" shared; programs=$drawn; }
 	# The others read messages, of N-Trace, and miss what funnels lose.
 	[ "$etrace$drops" = "" ] || programs=safety
+	# It takes sinks for those that need no copies, and "shared" wants nothing lost.
+	case $programs,$args in
+	copies,*coherent=off* | shared,*fifo=*) programs=basic ;;
+	esac
 	event=rvtrace//u
 	# Without a filter by privilege, firmware is recorded, too, whose code nobody has; and
 	# selftests ask for what such hardware refuses, but for those of filters.
@@ -171,12 +187,16 @@ as_executed()
 	raw_pc "$dir/share/one.data" --strict | "$HOST/rvt-truth-diff" "$dir/truth"
 }
 
+for kernel in stable testing; do
+	check "$kernel: the module of power and clock is built" helper_modules $kernel rvt_power
+done
 for seed in $SEEDS; do
 	draw_hardware "$seed"
 	name="seed $seed"
 	diag <<<"$name: $kernel, $args $hook_options $lab_options: $programs, $event"
 	keep_truth=yes
-	guest recorded "$kernel" "$args" "insmod rvtrace.ko || exit 1
+	cp "$TOP/build/guest/module-$test_name-$kernel/rvt_power.ko" "$guest_bin"
+	guest recorded "$kernel" "$args" "$switch && insmod rvtrace.ko || exit 1
 		perf-rvtrace record -q -m ,16M -o one.data -e $event -- \
 			taskset 2 sh -c 'seq 1 200 | sort -R | gzip -c > /dev/null' || exit 2
 		rmmod rvtrace"
@@ -185,7 +205,7 @@ for seed in $SEEDS; do
 	check "$name: recorded: no rule of the control interface was broken" no_violations
 	check "$name: recorded: no complaint of the kernel" quiet "$dir/console"
 	keep_truth=
-	selftest_before='export RVTRACE_TRIGGER_REGISTER=0xe00'
+	selftest_before="export RVTRACE_TRIGGER_REGISTER=0xe00; $switch || exit 5"
 	# shellcheck disable=SC2086 # names
 	selftests "$name" "$kernel" "$args" $programs
 done
