@@ -151,10 +151,12 @@ struct rvtrace_output {
  * struct rvtrace_ts - the timestamp unit of an encoder or of a funnel
  * @mode:	trTsMode in use, 0 without such a unit
  * @width:	width of the counter in bits
+ * @platform:	what it puts into the trace is the platform's time counter
  */
 struct rvtrace_ts {
 	u8 mode;
 	u8 width;
+	bool platform;
 };
 
 /**
@@ -348,7 +350,6 @@ extern const struct attribute_group rvtrace_ts_group;
 
 void rvtrace_ts_probe(struct rvtrace_component *comp);
 void rvtrace_ts_set(struct rvtrace_component *comp, bool on);
-bool rvtrace_ts_is_platform(const struct rvtrace_component *comp);
 
 /* rvtrace-atbbridge.c, rvtrace-pibsink.c */
 extern const struct rvtrace_ops rvtrace_atbbridge_ops;

@@ -92,7 +92,7 @@ static ssize_t rvtrace_params_emit(struct rvtrace_encoder *enc, enum rvtrace_for
 
 	len = sysfs_emit(buf, "protocol = %s\nxlen = %d\n%s", rvtrace_format_name(format),
 			 __riscv_xlen, sink_params ?: "");
-	if (enc->comp.ts.mode && !rvtrace_ts_is_platform(&enc->comp))
+	if (enc->comp.ts.mode && !enc->comp.ts.platform)
 		len += sysfs_emit_at(buf, len, "timestamp_clock = own\n");
 	if (format == RVTRACE_FORMAT_NTRACE) {
 		len += sysfs_emit_at(buf, len,

@@ -87,7 +87,7 @@ struct rvtrace_range {
  * @sink:	number of the requested sink, or 0
  * @context:	the CSR that shall hold the thread's id
  * @deferrable:	its AUX records may be deferred when its task is switched out
- * @tagged:	its trace carries thread ids and timestamps
+ * @tagged:	its trace carries thread ids and times
  * @stall:	its encoder stalls the hart instead of losing trace
  * @window_ns:	how long to trace in each period; 0: always
  * @pause_ns:	how long not to trace

@@ -301,13 +301,28 @@ static int rvtrace_event_check_encoders(struct perf_event *event, u32 sink)
 	return found ? 0 : -ENODEV;
 }
 
-/* Returns whether the trace has timestamps, and the id of each thread. */
+/* Returns whether the timestamps of all encoders are the platform's time counter. */
+static bool rvtrace_stamps_are_times(void)
+{
+	const struct rvtrace_encoder *enc;
+	int cpu;
+
+	guard(rcu)();
+	for_each_possible_cpu(cpu) {
+		enc = READ_ONCE(per_cpu(rvtrace_cpus, cpu).encoder);
+		if (enc && !enc->comp.ts.platform)
+			return false;
+	}
+	return true;
+}
+
+/* Returns whether the trace has times, and the id of each thread. */
 static bool rvtrace_event_is_tagged(const struct perf_event_attr *attr)
 {
 	const u64 wanted = RVTRACE_CONFIG_CONTEXT | RVTRACE_CONFIG_TIMESTAMP;
 
 	return (attr->config & wanted) == wanted &&
-	       rvtrace_context_of(attr) == RVTRACE_CONTEXT_SCONTEXT;
+	       rvtrace_context_of(attr) == RVTRACE_CONTEXT_SCONTEXT && rvtrace_stamps_are_times();
 }
 
 static struct rvtrace_config *rvtrace_config_create(const struct perf_event *event)

@@ -14,6 +14,34 @@
 /* More than one carry while the halves are read would be a counter of more than 4 GHz. */
 #define RVTRACE_TS_TRIES	3
 
+/* Returns the component whose counter @comp puts into the trace, or NULL. */
+static const struct rvtrace_component *rvtrace_ts_counter(const struct rvtrace_component *comp)
+{
+	const struct rvtrace_component *found = NULL;
+	unsigned int i;
+
+	if (comp->ts.mode && comp->ts.mode != RVTRACE_TS_MODE_SHARED)
+		return comp;
+	for (i = 0; i < comp->nr_outputs && !found; i++)
+		found = rvtrace_ts_counter(comp->outputs[i].to);
+	return found;
+}
+
+/*
+ * Returns whether timestamps are the platform's time counter. An external clock is taken for it
+ * unless firmware gives it another rate. What an internal one counts has begun at some time.
+ */
+static bool rvtrace_ts_is_platform(const struct rvtrace_component *comp)
+{
+	u32 hz = riscv_timebase;
+
+	comp = rvtrace_ts_counter(comp);
+	if (!comp || comp->ts.mode != RVTRACE_TS_MODE_EXTERNAL)
+		return false;
+	device_property_read_u32(comp->dev.parent, "rvtrace,timestamp-frequency", &hz);
+	return hz == riscv_timebase;
+}
+
 /*
  * rvtrace_ts_probe - find out what the unit can do
  *
@@ -42,6 +70,7 @@ void rvtrace_ts_probe(struct rvtrace_component *comp)
 			ts->mode = best[i];
 	}
 	rvtrace_write(comp, RVTRACE_TS_CONTROL, 0);
+	ts->platform = rvtrace_ts_is_platform(comp);
 }
 
 /* Starts the unit, or stops it. The counter is not reset: time continues where it stopped. */
@@ -87,36 +116,6 @@ static ssize_t timestamp_mode_show(struct device *dev, struct device_attribute *
 static DEVICE_ATTR_RO(timestamp_mode);
 
 RVTRACE_ATTR_RO(timestamp_width, "%u", comp->ts.width);
-
-/* Returns the component whose counter @comp puts into the trace, or NULL. */
-static const struct rvtrace_component *rvtrace_ts_counter(const struct rvtrace_component *comp)
-{
-	const struct rvtrace_component *found = NULL;
-	unsigned int i;
-
-	if (comp->ts.mode && comp->ts.mode != RVTRACE_TS_MODE_SHARED)
-		return comp;
-	for (i = 0; i < comp->nr_outputs && !found; i++)
-		found = rvtrace_ts_counter(comp->outputs[i].to);
-	return found;
-}
-
-/*
- * rvtrace_ts_is_platform - whether timestamps are the platform's time counter
- *
- * An external clock is taken for it unless firmware gives it another rate. What an internal one
- * counts has begun at some time.
- */
-bool rvtrace_ts_is_platform(const struct rvtrace_component *comp)
-{
-	u32 hz = riscv_timebase;
-
-	comp = rvtrace_ts_counter(comp);
-	if (!comp || comp->ts.mode != RVTRACE_TS_MODE_EXTERNAL)
-		return false;
-	device_property_read_u32(comp->dev.parent, "rvtrace,timestamp-frequency", &hz);
-	return hz == riscv_timebase;
-}
 
 /* The registers must not be touched while the component is inactive. */
 static ssize_t timestamp_counter_show(struct device *dev, struct device_attribute *attr, char *buf)

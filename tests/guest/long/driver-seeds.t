@@ -70,14 +70,14 @@ draw_registers()
 	[ "$shared" = no ] || drawn=0xffff0000
 	add "warl-features=$((features | drawn))"
 	# What of Control no encoder can do without
-	half_of 0xf0ff00; add "warl-control=$((drawn | 0xff0f007f))"
+	half_of 0xf0ff00; control=$((drawn | 0xff0f007f)); add "warl-control=$control"
 	half_of 0x1ffff; warl_filter=$drawn
 	draw 4; [ "$drawn" = 0 ] || warl_filter=$((warl_filter | 3))
 	add "warl-filter=$warl_filter"
 	half_of 0xffffffff; add "warl-comparator=$drawn"
 	half_of 0xffffffff; add "warl-triggers=$drawn"
 	half_of 0xffff; add "warl-funnel=$drawn"
-	some_of none external system core; add "ts-modes=$drawn"
+	some_of none external system core; add "ts-modes=$drawn"; stamps=$drawn
 	one_of 40 48 63; add "ts-width=$drawn"
 }
 
@@ -152,14 +152,18 @@ draw_hardware()
 	fi
 	one_of testing testing stable; kernel=$drawn
 	one_of basic modes filters life copies switches safety; programs=$drawn
-	# What many tasks do in branch trace does not fit into the buffers of "shared".
-	[ "$shared" = no ] || [ "$modes" = 3 ] || { one_of "$programs" shared; programs=$drawn; }
+	[ "$shared" = no ] || { one_of "$programs" shared; programs=$drawn; }
+	# What these want not to be lost: branch trace of many tasks is too much for their buffers.
+	case $programs,$modes,$lossy in
+	life,3,* | shared,3,* | life,*,yes | shared,*,yes | switches,*,yes) programs=basic ;;
+	esac
+	# "switches" needs thread ids and times, "copies" sinks that need none.
+	[ $((control & 0x200)) != 0 ] && [ "$stamps" != none ] || [ "$programs" != switches ] || programs=basic
+	case $programs,$args in
+	copies,*coherent=off*) programs=basic ;;
+	esac
 	# The others read messages, of N-Trace, and miss what funnels lose.
 	[ "$etrace$drops" = "" ] || programs=safety
-	# It takes sinks for those that need no copies, and "shared" wants nothing lost.
-	case $programs,$args in
-	copies,*coherent=off* | shared,*fifo=*) programs=basic ;;
-	esac
 	event=rvtrace//u
 	# Without a filter by privilege, firmware is recorded, too, whose code nobody has; and
 	# selftests ask for what such hardware refuses, but for those of filters.
