@@ -12,7 +12,7 @@ for kernel in stable testing; do
 done
 # Hardware that is as bad as the specification lets it be: what it has and when it answers differ from
 # seed to seed.
-hostile='user-io=on,late-reads=40,wp-lag=256,holes=on,own-hart=on'
+hostile='user-io=on,late-reads=40,wp-lag=256,holes=on,own-hart=on,late-data=on'
 selftests hostile-1 testing "seed=1,$hostile" basic modes filters
 hook_options=--deep-idle
 selftests hostile-2 testing "seed=2,$hostile,idle-loss=on,warl-features=0xffff0155,sync-modes=3,filters=2,comparators=1" \
