@@ -87,7 +87,7 @@ enum rvt_data_packets {
 /* Addresses of the data messages of CTTE (TCODE 5 and 6; 13 and 14 have their whole address). */
 /* What time stamps count. */
 enum rvt_timestamp_clock {
-	RVT_TIMESTAMP_CLOCK_PLATFORM,	/* the platform's time counter, which perf converts (default) */
+	RVT_TIMESTAMP_CLOCK_PLATFORM,	/* the platform's time counter (default) */
 	RVT_TIMESTAMP_CLOCK_OWN,	/* the encoder's own: nothing says when it was 0 */
 };
 enum rvt_data_address {

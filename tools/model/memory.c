@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * What sinks write to memory. With late-data=on it gets there later than their registers say: the
- * last LATE_WRITES of all sinks stay on their way until a hart that has read a register of the trace
- * hardware after them executes a fence that orders this read before reads of memory. So a driver
- * that looks at Empty or trRamWP, and reads memory without such a fence, sees what was there before.
+ * last LATE_WRITES of all sinks stay on their way until a hart that has read a register of the
+ * trace hardware after them executes a fence that orders this read before reads of memory. So a
+ * driver that looks at Empty or trRamWP, and reads memory without such a fence, sees what was there
+ * before.
  */
 #include <stdatomic.h>
 #include <string.h>

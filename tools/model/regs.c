@@ -489,8 +489,8 @@ static int64_t window_offset(qemu_plugin_meminfo_t info, uint64_t vaddr)
 }
 
 /*
- * Reports an access without power or clock: on real hardware the bus does not answer, and the hart waits
- * forever.
+ * Reports an access without power or clock: on real hardware the bus does not answer, and the hart
+ * waits forever.
  */
 static void check_power(const struct component *c, const char *what)
 {

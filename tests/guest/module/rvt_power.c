@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The power domain of the model's components (power=on, dtb-hook --power), or their clock
- * (clock-gate=on, --gated-clock). Parameters say whether it is on, and how often it was switched on.
+ * (clock-gate=on, --gated-clock). Parameters say whether it is on, and how often it was switched
+ * on.
  */
 #include <linux/clk-provider.h>
 #include <linux/io.h>
