@@ -122,6 +122,18 @@ int write_line(const char *path, const char *text)
 	return ret;
 }
 
+bool has_context(void)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	attr_init(&attr, CONFIG_CONTEXT);
+	fd = event_open(&attr, 0, -1);
+	if (fd >= 0)
+		close(fd);
+	return fd != -EOPNOTSUPP;
+}
+
 int set_online(int cpu, bool online)
 {
 	char path[64];

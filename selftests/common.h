@@ -42,6 +42,8 @@ void require_pmu(void);
 /* First line of a file, without its end, in a static buffer; NULL when it cannot be read. */
 const char *read_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
 int write_line(const char *path, const char *text);
+/* Whether encoders tell which thread runs. */
+bool has_context(void);
 /*
  * Takes @cpu away or brings it back. The kernel may refuse for a moment (the hart that went has not
  * stopped yet, or somebody else has hotplug disabled), so a refusal is noted and tried again for a
