@@ -188,7 +188,11 @@ as_executed()
 		return
 	fi
 	set -o pipefail
-	raw_pc "$dir/share/one.data" --strict | "$HOST/rvt-truth-diff" "$dir/truth"
+	raw_pc "$dir/share/one.data" --strict 2>"$dir/told" | "$HOST/rvt-truth-diff" "$dir/truth" && return
+	# Often synchronised branch trace is more than the buffer holds.
+	cat "$dir/told"
+	grep -q 'lost while recording: trace' "$dir/told" && ! grep -q 'could not be followed' "$dir/told" &&
+		equals_truth "$dir/share/one.data" --lossy --min 1000
 }
 
 for kernel in stable testing; do
