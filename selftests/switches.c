@@ -112,29 +112,20 @@ static void move(pid_t pid, int cpu)
 	sched_setaffinity(pid, sizeof(set), &set);
 }
 
-/*
- * The event goes with its thread from hart to hart, faster than the driver hands anything over:
- * what waits on one hart comes before what is traced on the other.
- */
-static void test_moves(void)
+/* Returns whether all of the thread's turns are in the recording. */
+static bool goes_to_and_fro(unsigned int *late, unsigned int *records, unsigned int *syncs)
 {
-	const char *name = "goes to and fro";
+	struct partner partner = partner_start(0);
 	struct perf_event_attr attr;
-	struct partner partner;
-	unsigned int late = 0;
 	struct recording rec;
 	struct messages m;
+	bool whole;
 
-	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || may_share_sink()) {
-		tap_skip("one CPU, or one buffer may get both CPUs' trace", "%s", name);
-		return;
-	}
-	partner = partner_start(0);
+	*late = *records = *syncs = 0;
 	attr_init(&attr, CONFIG_EXPLICIT);
 	if (recording_open(&rec, &attr, partner.pid, -1, AUX_SIZE)) {
-		tap_check(false, "%s: opened", name);
 		partner_end(&partner);
-		return;
+		return false;
 	}
 	recording_enable(&rec);
 	for (unsigned int i = 0; i < ROUNDS; i++) {
@@ -146,13 +137,37 @@ static void test_moves(void)
 	usleep(LONG_US);
 	recording_read(&rec, false);
 	for (unsigned int i = 0; i < rec.records; i++)
-		late += rec.spans[i].late && rec.spans[i].tid == (uint32_t)partner.pid;
-	tap_check(is_complete(&rec, ROUNDS, &m) && m.n_contexts == 1 && late,
-		  "%s: %u syncs, %u records, %u late ones that it is named in", name, m.syncs,
-		  rec.records, late);
+		*late += rec.spans[i].late && rec.spans[i].tid == (uint32_t)partner.pid;
+	whole = is_complete(&rec, ROUNDS, &m) && m.n_contexts == 1;
+	*records = rec.records;
+	*syncs = m.syncs;
 	end(&partner, &rec);
+	return whole;
 }
 
+/*
+ * The event goes with its thread from hart to hart, faster than the driver hands anything over:
+ * what waits on one hart comes before what is traced on the other.
+ */
+static void test_moves(void)
+{
+	const char *name = "goes to and fro";
+	unsigned int late, records, syncs;
+	bool whole;
+
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2 || may_share_sink()) {
+		tap_skip("one CPU, or one buffer may get both CPUs' trace", "%s", name);
+		return;
+	}
+	/* A hart that falls asleep hands over what waits: on some days, all of it. */
+	for (unsigned int i = 0; i < TRIES; i++) {
+		whole = goes_to_and_fro(&late, &records, &syncs);
+		if (!whole || late)
+			break;
+	}
+	tap_check(whole && late, "%s: %u syncs, %u records, %u late ones that it is named in",
+		  name, syncs, records, late);
+}
 /* The child sleeps, so that the driver is not told when its event is disabled. */
 static void test_disable(const char *name, int cpu, unsigned int wait_us)
 {

@@ -157,6 +157,10 @@ draw_hardware()
 	case $programs,$modes,$lossy in
 	life,3,* | shared,3,* | life,*,yes | shared,*,yes | switches,*,yes) programs=basic ;;
 	esac
+	# The same of trace that can only be synchronised often.
+	[ $((control & 0x800000)) != 0 ] || case $programs in
+	life | shared) programs=basic ;;
+	esac
 	# "switches" needs thread ids and times, "copies" sinks that need none.
 	[ $((control & 0x200)) != 0 ] && [ "$stamps" != none ] || [ "$programs" != switches ] || programs=basic
 	case $programs,$args in
