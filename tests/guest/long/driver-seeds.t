@@ -159,7 +159,7 @@ draw_hardware()
 	esac
 	# The same of trace that can only be synchronised often.
 	[ $((control & 0x800000)) != 0 ] || case $programs in
-	life | shared) programs=basic ;;
+	basic | life | shared) programs=filters ;;
 	esac
 	# "switches" needs thread ids and times, "copies" sinks that need none.
 	[ $((control & 0x200)) != 0 ] && [ "$stamps" != none ] || [ "$programs" != switches ] || programs=basic
