@@ -137,7 +137,9 @@ draw_hardware()
 	lossy=
 	drops=
 	draw 4
-	[ "$shared" = no ] || [ "$drawn" != 0 ] || { drops=yes; add funnel-drops=500; }
+	case $topology,$drawn in
+	funnel,0 | tree,0) drops=yes; add funnel-drops=500 ;;
+	esac
 	draw 5; [ "$drawn" != 0 ] || { lossy=yes; add fifo=2048,drain=1000; }
 	draw 4; [ "$drawn" != 0 ] || { add idle-loss=on; hook_options+=' --deep-idle'; }
 	draw_switch
