@@ -155,12 +155,12 @@ draw_hardware()
 	one_of testing testing stable; kernel=$drawn
 	one_of basic modes filters life copies switches safety; programs=$drawn
 	[ "$shared" = no ] || { one_of "$programs" shared; programs=$drawn; }
-	# What these want not to be lost: branch trace of many tasks is too much for their buffers.
-	case $programs,$modes,$lossy in
-	life,3,* | shared,3,* | life,*,yes | shared,*,yes | switches,*,yes) programs=basic ;;
+	# These want nothing lost: branch trace, and trace that can only be synchronised often, are too
+	# much for their buffers.
+	case $programs,$lossy in
+	life,yes | shared,yes | switches,yes) programs=basic ;;
 	esac
-	# The same of trace that can only be synchronised often.
-	[ $((control & 0x800000)) != 0 ] || case $programs in
+	[ "$modes" != 3 ] && [ $((control & 0x800000)) != 0 ] || case $programs in
 	basic | life | shared) programs=filters ;;
 	esac
 	# "switches" needs thread ids and times, "copies" sinks that need none.
