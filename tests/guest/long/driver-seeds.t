@@ -155,18 +155,18 @@ draw_hardware()
 	one_of testing testing stable; kernel=$drawn
 	one_of basic modes filters life copies switches safety; programs=$drawn
 	[ "$shared" = no ] || { one_of "$programs" shared; programs=$drawn; }
-	# These want nothing lost: branch trace, and trace that can only be synchronised often, are too
-	# much for their buffers.
+	# These want nothing lost.
 	case $programs,$lossy in
 	life,yes | shared,yes | switches,yes) programs=basic ;;
-	esac
-	[ "$modes" != 3 ] && [ $((control & 0x800000)) != 0 ] || case $programs in
-	basic | life | shared) programs=filters ;;
 	esac
 	# "switches" needs thread ids and times, "copies" sinks that need none.
 	[ $((control & 0x200)) != 0 ] && [ "$stamps" != none ] || [ "$programs" != switches ] || programs=basic
 	case $programs,$args in
 	copies,*coherent=off*) programs=basic ;;
+	esac
+	# Branch trace, and trace that can only be synchronised often, are too much for their buffers.
+	[ "$modes" != 3 ] && [ $((control & 0x800000)) != 0 ] || case $programs in
+	basic | life | shared) programs=filters ;;
 	esac
 	# The others read messages, of N-Trace, and miss what funnels lose.
 	[ "$etrace$drops" = "" ] || programs=safety
