@@ -95,13 +95,22 @@ static int rvtrace_configure_features(const struct rvtrace_encoder *enc,
 	return 0;
 }
 
+/* Returns the one of @values, a bit for each, that is nearest to @wanted; 0 when there is none. */
+static u32 rvtrace_nearest(u32 values, u32 wanted)
+{
+	u32 below = values & GENMASK(wanted, 0), above = values >> wanted;
+
+	if (below && (!above || wanted + 1 - fls(below) <= ffs(above) - 1))
+		return fls(below) - 1;
+	return above ? wanted + ffs(above) - 1 : 0;
+}
+
 static int rvtrace_configure_sync(const struct rvtrace_encoder *enc,
 				  const struct rvtrace_caps *caps, u64 options,
 				  struct rvtrace_program *program)
 {
 	u32 mode = FIELD_GET(RVTRACE_CONFIG_SYNCMODE, options);
 	u32 max = FIELD_GET(RVTRACE_CONFIG_SYNCMAX, options);
-	u32 below;
 
 	if (mode) {
 		if (!(caps->sync_modes & BIT(mode)) || !(caps->sync_max & BIT(max)))
@@ -116,9 +125,8 @@ static int rvtrace_configure_sync(const struct rvtrace_encoder *enc,
 		} else if (caps->sync_modes & BIT(RVTRACE_SYNC_CLOCKS)) {
 			mode = RVTRACE_SYNC_CLOCKS;
 		}
-		/* Takes the longest period that is not longer, else the shortest. */
-		below = caps->sync_max & GENMASK(max, 0);
-		max = below ? fls(below) - 1 : max(ffs(caps->sync_max) - 1, 0);
+		/* A period that is much shorter would be much more trace. */
+		max = rvtrace_nearest(caps->sync_max, max);
 	}
 	program->control |= FIELD_PREP(RVTRACE_TE_CONTROL_INST_SYNC_MODE, mode) |
 			   FIELD_PREP(RVTRACE_TE_CONTROL_INST_SYNC_MAX, max);

@@ -121,7 +121,10 @@ static void rvtrace_test_sync(struct kunit *test)
 	/* By messages, every 2^(6 + 4) */
 	KUNIT_EXPECT_EQ(test, rvtrace_kunit_configure(enc, 0, &program), 0);
 	KUNIT_EXPECT_EQ(test, program.control >> 16 & 0xff, 1 | 6 << 4);
-	/* The longest period that is not longer; if all are, the shortest */
+	/* The nearest period */
+	caps->sync_max = BIT(2) | BIT(7) | BIT(9);
+	KUNIT_EXPECT_EQ(test, rvtrace_kunit_configure(enc, 0, &program), 0);
+	KUNIT_EXPECT_EQ(test, program.control >> 16 & 0xff, 1 | 7 << 4);
 	caps->sync_max = BIT(2) | BIT(4) | BIT(9);
 	KUNIT_EXPECT_EQ(test, rvtrace_kunit_configure(enc, 0, &program), 0);
 	KUNIT_EXPECT_EQ(test, program.control >> 16 & 0xff, 1 | 4 << 4);
