@@ -41,7 +41,8 @@ static void test_system_wide(void)
 		messages_count(&rec[i], &m);
 		tap_note("buffer of CPU %d: %zu bytes, %u partial, %u truncated", i, rec[i].n_bytes,
 			 rec[i].partial, rec[i].truncated);
-		tap_note("buffer of CPU %d: %u messages, SRC 0x%llx", i, m.n,
+		tap_note("buffer of CPU %d: %u messages, %u syncs (%u user, %u kernel), SRC 0x%llx",
+			 i, m.n, m.syncs, m.user_syncs, m.kernel_syncs,
 			 (unsigned long long)m.sources);
 		sources |= m.n ? m.sources : 0;
 		whole += m.whole;

@@ -38,7 +38,8 @@ static int rvtrace_encoder_reset(struct rvtrace_component *comp)
 	for (i = 0; i < RVTRACE_TE_FILTERS; i++)
 		if (enc->filters & BIT(i))
 			rvtrace_write(comp, RVTRACE_TE_FILTER_CONTROL(i), 0);
-	for (i = 0; i < enc->comparators; i++)
+	/* One that is not used may notify of each instruction all the same. */
+	for (i = 0; i < enc->selectable; i++)
 		rvtrace_write(comp, RVTRACE_TE_COMP_CONTROL(i), 0);
 	/* Writing only Active clears the undefined bits of Control. */
 	rvtrace_write(comp, RVTRACE_CONTROL, RVTRACE_CONTROL_ACTIVE);

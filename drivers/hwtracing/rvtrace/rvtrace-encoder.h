@@ -132,7 +132,8 @@ struct rvtrace_triggers {
  * @privilege_set:	privilege modes that a filter can let through
  * @privilege_clear:	privilege modes that a filter can hold back
  * @filter_options:	match conditions that a filter has
- * @comparators:	number of address comparators
+ * @selectable:		number of comparators that a filter can select
+ * @comparators:	number of those that can compare addresses
  * @context_filter:	the last comparator can compare scontext, too
  * @tval_functions:	the last two can compare trap values: bit per RVTRACE_COMP_*
  * @tval_latches:	the same, from a trap whose value matches to one whose value does not
@@ -160,6 +161,7 @@ struct rvtrace_encoder {
 	u8 privilege_set;
 	u8 privilege_clear;
 	u32 filter_options;
+	u8 selectable;
 	u8 comparators;
 	bool context_filter;
 	u8 tval_functions;

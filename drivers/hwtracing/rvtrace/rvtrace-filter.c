@@ -33,16 +33,38 @@ static u32 rvtrace_range_control(const struct rvtrace_range *range)
 	       FIELD_PREP(RVTRACE_TE_COMP_MATCH_MODE, range->mode);
 }
 
-/*
- * Returns whether a filter can select the comparator. One that does not exist must not be touched.
- */
-static bool rvtrace_can_select(struct rvtrace_component *comp, int j)
+/* A filter has three comparators: which ones, and whether they count */
+static const struct {
+	u32 match;
+	u32 select;
+} rvtrace_filter_comparators[] = {
+	{ RVTRACE_TE_FILTER_MATCH_COMP1, RVTRACE_TE_FILTER_COMP1 },
+	{ RVTRACE_TE_FILTER_MATCH_COMP2, RVTRACE_TE_FILTER_COMP2 },
+	{ RVTRACE_TE_FILTER_MATCH_COMP3, RVTRACE_TE_FILTER_COMP3 },
+};
+
+/* Returns whether comparator @j can be the @i-th of a filter. */
+static bool rvtrace_can_select(struct rvtrace_component *comp, int j, int i)
 {
-	u32 select = FIELD_PREP(RVTRACE_TE_FILTER_COMP1, j);
+	u32 mask = rvtrace_filter_comparators[i].select, select = j << __ffs(mask);
 
 	return (rvtrace_try(comp, RVTRACE_TE_FILTER_CONTROL(0),
-			    RVTRACE_TE_FILTER_MATCH_COMP1 | select) &
-		RVTRACE_TE_FILTER_COMP1) == select;
+			    rvtrace_filter_comparators[i].match | select) & mask) == select;
+}
+
+/*
+ * Returns whether there is this comparator: a filter can select it. One that does not exist must
+ * not be touched. A field that is always 0 selects nothing where it does not count.
+ */
+static bool rvtrace_has_comparator(struct rvtrace_encoder *enc, int j)
+{
+	int i;
+
+	for (i = 0; i < ARRAY_SIZE(rvtrace_filter_comparators); i++)
+		if ((j || enc->filter_options & rvtrace_filter_comparators[i].match) &&
+		    rvtrace_can_select(&enc->comp, j, i))
+			return true;
+	return false;
 }
 
 static bool rvtrace_probe_comparator(struct rvtrace_component *comp, int j)
@@ -171,10 +193,14 @@ void rvtrace_filter_probe(struct rvtrace_encoder *enc)
 	if (enc->filter_options & RVTRACE_TE_FILTER_MATCH_IMPDEF)
 		enc->impdef_mask = rvtrace_try(comp, RVTRACE_TE_FILTER_MASK_IMPDEF(0), ~0u) &
 				   rvtrace_try(comp, RVTRACE_TE_FILTER_VALUE_IMPDEF(0), ~0u);
-	if (!(enc->filter_options & RVTRACE_TE_FILTER_MATCH_COMP1))
-		return;
-	while (enc->comparators < RVTRACE_TE_COMPARATORS &&
-	       rvtrace_can_select(comp, enc->comparators) &&
+	while (enc->selectable < RVTRACE_TE_COMPARATORS &&
+	       rvtrace_has_comparator(enc, enc->selectable)) {
+		rvtrace_write(comp, RVTRACE_TE_COMP_CONTROL(enc->selectable), 0);
+		enc->selectable++;
+	}
+	while (enc->filter_options & RVTRACE_TE_FILTER_MATCH_COMP1 &&
+	       enc->comparators < enc->selectable &&
+	       rvtrace_can_select(comp, enc->comparators, 0) &&
 	       rvtrace_probe_comparator(comp, enc->comparators))
 		enc->comparators++;
 	rvtrace_write(comp, RVTRACE_TE_FILTER_CONTROL(0), 0);

@@ -164,9 +164,9 @@ draw_hardware()
 	case $programs,$args in
 	copies,*coherent=off*) programs=basic ;;
 	esac
-	# Branch trace, and trace that can only be synchronised often, are too much for their buffers.
-	[ "$modes" != 3 ] && [ $((control & 0x800000)) != 0 ] || case $programs in
-	basic | life | shared) programs=filters ;;
+	# Branch trace is too much for their buffers.
+	case $programs,$modes in
+	basic,3 | life,3 | shared,3) programs=filters ;;
 	esac
 	# The others read messages, of N-Trace, and miss what funnels lose.
 	[ "$etrace$drops" = "" ] || programs=safety
@@ -197,7 +197,7 @@ as_executed()
 		equals_truth "$dir/share/one.data"
 		return
 	fi
-	# Often synchronised branch trace is more than the buffer holds.
+	# Branch trace, with a synchronisation at every turn, is more than the buffer holds.
 	cat "$dir/told"
 	grep -q 'lost while recording: trace' "$dir/told" && ! grep -q 'could not be followed' "$dir/told" &&
 		equals_truth "$dir/share/one.data" --lossy --min 1000
