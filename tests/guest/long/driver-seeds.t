@@ -164,9 +164,9 @@ draw_hardware()
 	case $programs,$args in
 	copies,*coherent=off*) programs=basic ;;
 	esac
-	# Branch trace is too much for their buffers.
-	case $programs,$modes in
-	basic,3 | life,3 | shared,3) programs=filters ;;
+	# Branch trace, and trace that can only be synchronised often, are too much for their buffers.
+	[ "$modes" != 3 ] && [ $((control & 0x800000)) != 0 ] || case $programs in
+	basic | life | shared) programs=filters ;;
 	esac
 	# The others read messages, of N-Trace, and miss what funnels lose.
 	[ "$etrace$drops" = "" ] || programs=safety
