@@ -168,6 +168,7 @@ static void test_moves(void)
 	tap_check(whole && late, "%s: %u syncs, %u records, %u late ones that it is named in",
 		  name, syncs, records, late);
 }
+
 /* The child sleeps, so that the driver is not told when its event is disabled. */
 static void test_disable(const char *name, int cpu, unsigned int wait_us)
 {
