@@ -6,7 +6,6 @@
  * driver that looks at Empty or trRamWP, and reads memory without such a fence, sees what was there
  * before.
  */
-#include <stdatomic.h>
 #include <string.h>
 #include "model.h"
 
