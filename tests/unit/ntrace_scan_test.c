@@ -179,6 +179,90 @@ static unsigned int check_from(const struct stream *st, struct rvt_ntrace_reader
 	return scan.n;
 }
 
+/*
+ * The same for messages in groups: those of a group are as one by one, and more could not be in it.
+ * Returns how many groups have several.
+ */
+static unsigned int check_groups_from(const struct stream *st, struct rvt_ntrace_reader reader,
+				      bool v3)
+{
+	struct rvt_ntrace_scan scan;
+	struct rvt_ntrace_msg msg;
+	unsigned int groups = 0;
+
+	rvt_ntrace_scan_init(&scan, &reader);
+	scan.v3 &= v3;
+	scan.groups = true;
+	rvt_ntrace_scan_begin(&scan, reader.pos);
+	rvt_ntrace_scan(&scan, &reader, st->bytes + st->len, NULL);
+	assert_true(scan.ended || scan.n >= RVT_NTRACE_SCANNED);
+	for (unsigned int i = 0; i < scan.n; i++) {
+		const struct rvt_ntrace_scanned *m = &scan.msgs[i];
+		unsigned int len = 0, direct = 0;
+		uint8_t bytes[16] = {};
+
+		assert_true(m->n);
+		if (m->n == 1) {
+			if (rvt_ntrace_reader_next(&reader, &msg) != RVT_NTRACE_READ_MESSAGE)
+				return groups;
+			check_message(st, m, &msg);
+			assert_int_equal(m->direct,
+					 msg.field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_DIRECT_BRANCH);
+			continue;
+		}
+		groups++;
+		for (unsigned int k = 0; k < m->n; k++) {
+			/* What the reader does not read has no memo. */
+			if (rvt_ntrace_reader_next(&reader, &msg) != RVT_NTRACE_READ_MESSAGE)
+				return groups;
+			assert_ptr_equal(m->pos + len, st->bytes + msg.offset);
+			assert_true(msg.field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_DIRECT_BRANCH ||
+				    msg.field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_INDIRECT_BRANCH);
+			direct += msg.field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_DIRECT_BRANCH;
+			len += msg.len_bytes;
+		}
+		assert_true(m->direct ? direct == m->n :
+			    msg.field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_INDIRECT_BRANCH);
+		assert_int_equal(m->len, len);
+		assert_int_equal(m->key_len, len);
+		assert_int_equal(m->stamp, 0);
+		assert_int_equal(m->rest, 0);
+		memcpy(bytes, m->pos, len);
+		assert_memory_equal(m->bytes, bytes, sizeof(bytes));
+	}
+	return groups;
+}
+
+static void check_groups(bool damaged, bool v3)
+{
+	unsigned int groups = 0;
+
+	for (unsigned int i = 0; i < STREAMS; i++) {
+		struct rvt_ntrace_reader reader;
+		struct rvt_ntrace_msg msg;
+		struct stream st;
+
+		setup_stream(&st, i, damaged);
+		if (!st.params.src_bits && st.params.timestamp == RVT_TIMESTAMP_NONE) {
+			begin_reader(&st, &reader);
+			do
+				groups += check_groups_from(&st, reader, v3);
+			while (rvt_ntrace_reader_next(&reader, &msg) != RVT_NTRACE_READ_MORE);
+		}
+		free(st.bytes);
+	}
+	assert_true(groups > STREAMS);
+}
+
+static void test_groups(void **state)
+{
+	(void)state;
+	check_groups(false, false);
+	check_groups(false, true);
+	check_groups(true, false);
+	check_groups(true, true);
+}
+
 static unsigned int check_stream(const struct stream *st, bool v3)
 {
 	struct rvt_ntrace_reader reader;
@@ -268,6 +352,7 @@ int main(void)
 		cmocka_unit_test(test_plain),
 		cmocka_unit_test(test_v3),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_groups),
 		cmocka_unit_test(test_goes_on),
 	};
 

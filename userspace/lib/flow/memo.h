@@ -496,16 +496,27 @@ rvt_memos_replay(struct rvt_flow *flow, uint64_t pc, enum rvt_replay_mode mode,
 /* Memos that were applied one after the other, and the key that stands for all of them. */
 struct rvt_memo_group {
 	struct rvt_memo_key key;
+	uint32_t stack_hash;		/* of the memo that is to be made */
 	uint32_t hand;			/* as it was before the first was applied */
 	unsigned int n;
 	const struct rvt_memo *memos[RVT_MEMO_GROUP];	/* NULL: a transient memo */
 };
 
-/* A group of @key, yet without memos. */
+/* A group of @key, yet without memos. None of these will change the return stack. */
 static inline struct rvt_memo_group rvt_memo_group_begin(const struct rvt_flow *flow,
 							 struct rvt_memo_key key)
 {
 	return (struct rvt_memo_group){ .key = key, .hand = rvt_flow_memos(flow)->hand };
+}
+
+/* The same of any memos, for the key of which a look-up has just found no memo. */
+static inline struct rvt_memo_group rvt_memo_group_begin_missed(const struct rvt_flow *flow)
+{
+	const struct rvt_memos *memos = rvt_flow_memos(flow);
+
+	return (struct rvt_memo_group){
+		.key = memos->key, .stack_hash = memos->stack_hash, .hand = memos->hand,
+	};
 }
 
 /*

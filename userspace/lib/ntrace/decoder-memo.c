@@ -72,6 +72,9 @@ static bool cached_target(const struct rvt_ntrace_source *s, const struct rvt_nt
 	return index & 1 && rvt_ntrace_jump_cache_find(&s->ctte->cache, index >> 2, target);
 }
 
+/* In the key of what says no address, and so needs none. No address is odd. */
+#define NO_ADDRESS 1
+
 /* What replaying changes of a source: as in struct rvt_ntrace_source. */
 struct state {
 	uint64_t reference, ahead, time;
@@ -93,7 +96,8 @@ static INLINE bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt
 	key->state = mode;
 	key->bytes[0] = m->bytes[0];
 	key->bytes[1] = m->bytes[1];
-	key->address = full ? 0 : state->reference;
+	key->address = full || rvt_ntrace_scanned_is(m, RVT_NTRACE_DIRECT_BRANCH) ?
+			       NO_ADDRESS : state->reference;
 	if (caches && rvt_ntrace_scanned_is(m, RVT_NTRACE_JUMP_TARGET_CACHE) &&
 	    !cached_target(s, m, &key->address))
 		return false;
@@ -102,6 +106,19 @@ static INLINE bool make_key(const struct rvt_ntrace_decoder *d, const struct rvt
 		return true;
 	}
 	return key_in_midst(d, m, state->ahead, key);
+}
+
+/* The same for @m of several messages. */
+static INLINE void make_group_key(uint32_t mode, const struct rvt_ntrace_scanned *m,
+				  struct rvt_memo_cursor at, uint64_t reference,
+				  struct rvt_memo_key *key)
+{
+	key->pc = at.pc;
+	key->mapping_id = at.mapping_id;
+	key->state = mode;
+	key->bytes[0] = m->bytes[0];
+	key->bytes[1] = m->bytes[1];
+	key->address = m->direct ? NO_ADDRESS : reference;
 }
 
 /* ---- recording ---- */
@@ -182,8 +199,9 @@ void rvt_ntrace_memo_end(struct rvt_ntrace_decoder *d, const struct rvt_ntrace_m
 		return;
 	if (!clean)
 		rvt_memos_drop(s->flow);
-	else if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_RESOURCE_FULL)
-		rvt_memos_keep(s->flow, 0, 0, 0);
+	else if (msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_RESOURCE_FULL ||
+		 msg->field[RVT_NTRACE_F_TCODE] == RVT_NTRACE_DIRECT_BRANCH)
+		rvt_memos_keep(s->flow, NO_ADDRESS, 0, 0);
 	else
 		rvt_memos_keep(s->flow, s->reference, 0, 0);
 }
@@ -206,6 +224,7 @@ struct replay {
 	enum rvt_replay_mode mode;
 	bool xors;			/* time stamps are XORed */
 	bool caches;			/* targets of jumps (CTTE) */
+	bool groups;			/* messages are grouped */
 
 	struct state state;
 	const struct rvt_ntrace_scanned *m;	/* the next message */
@@ -354,15 +373,29 @@ speculate(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
 
 /* ---- time ---- */
 
+/* Notes the last of the messages in the @len bytes at @p, which have no time stamps. */
+static INLINE void note_last(struct replay *r, const uint8_t *p, unsigned int len)
+{
+	unsigned int n = 1;
+
+	while (n < len && (p[len - n - 1] & 3) != 3)
+		n++;
+	r->branch = p + len - n;
+	r->branch_len = n;
+}
+
 /* Messages were taken, up to r->m. */
 static INLINE void note_taken(struct replay *r)
 {
 	const struct rvt_ntrace_scanned *last = r->m;
 
-	r->n += r->m - r->from;
+	if (!r->groups)
+		r->n += r->m - r->from;
 	while (last > r->from && rvt_ntrace_scanned_is(last - 1, RVT_NTRACE_RESOURCE_FULL))
 		last--;
-	if (last > r->from) {
+	if (last > r->from && r->groups) {
+		note_last(r, last[-1].pos, last[-1].key_len);
+	} else if (last > r->from) {
 		r->branch = last[-1].pos;
 		r->branch_len = last[-1].key_len;
 	}
@@ -423,11 +456,30 @@ static const uint8_t *replay_end(const struct rvt_ntrace_decoder *d)
 	return left < (uint64_t)(reader->end - reader->pos) ? reader->pos + left : reader->end;
 }
 
+/* The first messages of @m, of @len bytes, were taken, and not the last. */
+static void shorten(struct rvt_ntrace_scanned *m, unsigned int len)
+{
+	const unsigned __int128 bytes =
+		((unsigned __int128)m->bytes[1] << 64 | m->bytes[0]) >> 8 * len;
+
+	for (unsigned int i = 0; i < len; i++)
+		m->n -= (m->pos[i] & 3) == 3;
+	m->pos += len;
+	m->key_len -= len;
+	m->len -= len;
+	m->bytes[0] = bytes;
+	m->bytes[1] = bytes >> 64;
+	m->mix = rvt_ntrace_mix(m->bytes);
+	m->memo = 0;
+}
+
 /* Scanning goes on at @pos. */
 static void skip_scanned(struct rvt_ntrace_scan *scan, const uint8_t *pos)
 {
-	while (scan->at < scan->n && scan->msgs[scan->at].pos < pos)
+	while (scan->at < scan->n && scan->msgs[scan->at].pos + scan->msgs[scan->at].len <= pos)
 		scan->at++;
+	if (scan->at < scan->n && scan->msgs[scan->at].pos < pos && scan->groups)
+		shorten(&scan->msgs[scan->at], pos - scan->msgs[scan->at].pos);
 	if (scan->at == scan->n ? scan->pos != pos || scan->ended :
 				  scan->msgs[scan->at].pos != pos)
 		rvt_ntrace_scan_begin(scan, pos);
@@ -508,7 +560,11 @@ static INLINE bool next(void *ctx, struct rvt_memo_cursor at, struct rvt_memo **
 
 	if (r->m >= r->low)
 		return false;
-	r->stop = !make_key(r->d, r->s, r->ntrace_mode, r->m, at, &r->state, r->caches, &key);
+	if (r->groups && r->m->n > 1)
+		make_group_key(r->ntrace_mode, r->m, at, r->state.reference, &key);
+	else
+		r->stop = !make_key(r->d, r->s, r->ntrace_mode, r->m, at, &r->state, r->caches,
+				    &key);
 	if (r->stop)
 		return false;
 	*memo = rvt_memo_at(rvt_flow_memos(r->flow), r->m->memo);
@@ -530,6 +586,8 @@ static INLINE bool commit(void *ctx, const struct rvt_memo *memo)
 	struct replay *r = ctx;
 	const struct rvt_ntrace_scanned *m = r->m++;
 
+	if (r->groups)
+		r->n += m->n;
 	if (rvt_ntrace_scanned_is(m, RVT_NTRACE_RESOURCE_FULL)) {
 		r->state.ahead += rvt_memo_halfwords(memo);
 		/* So it is where the next one may lead too far, too. */
@@ -544,6 +602,76 @@ static INLINE bool commit(void *ctx, const struct rvt_memo *memo)
 	}
 	r->state.time = r->xors ? r->state.time ^ m->stamp : r->state.time + m->stamp;
 	return !has_time(r);
+}
+
+/* What messages of a group did that were taken one by one. */
+struct singles {
+	uint64_t pc, reference;
+	unsigned int n, len;		/* messages, and their bytes */
+	bool whole;			/* replaying can go on */
+	bool missed;			/* the next one could have a memo, and has none */
+};
+
+/*
+ * The messages of @group, of which there is no memo, are taken one by one, up to one that has no
+ * memo. What they do is kept as one memo, if all have. @pc, @reference: where the flow is.
+ */
+static __attribute__((noinline)) struct singles
+take_singly(const struct rvt_ntrace_decoder *d, const struct rvt_ntrace_source *s,
+	    const struct rvt_ntrace_scanned *group, uint64_t pc, uint64_t reference)
+{
+	struct singles singles = { .pc = pc, .reference = reference, .whole = true };
+	struct rvt_memo_group memos = rvt_memo_group_begin_missed(s->flow);
+	struct rvt_memo *memo = NULL;
+	struct rvt_ntrace_scan scan;
+
+	rvt_ntrace_scan_init(&scan, &d->reader);
+	rvt_ntrace_scan_begin(&scan, group->pos);
+	rvt_ntrace_scan(&scan, &d->reader, group->pos + group->len, NULL);
+	while (singles.whole && singles.n < scan.n) {
+		const struct rvt_ntrace_scanned *m = &scan.msgs[singles.n];
+		const struct state state = { .reference = singles.reference };
+		struct rvt_memo_key key;
+
+		make_key(d, s, s->mode, m, rvt_memo_cursor_at(s->flow, singles.pc), &state, false,
+			 &key);
+		memo = take_missed(s->flow, &key, m);
+		singles.missed = !memo;
+		if (!memo)
+			return singles;
+		memos.memos[memos.n++] = memo;
+		singles.whole = rvt_memos_apply(s->flow, memo);
+		singles.pc = memo->pc;
+		singles.reference = rvt_memo_address(memo, singles.reference);
+		singles.n++;
+		singles.len += m->len;
+	}
+	memo = singles.n == group->n ? rvt_memos_group(s->flow, &memos) : NULL;
+	if (memo)
+		rvt_memos_train(rvt_flow_memos(s->flow), group->mix, memo);
+	return singles;
+}
+
+/* The same for the group r->m, as far as its messages have memos. False: replaying must end. */
+static INLINE bool walk_group(struct replay *r, uint64_t *pc)
+{
+	struct rvt_ntrace_scanned *m = &r->d->scan.msgs[r->m - r->d->scan.msgs];
+	const struct singles singles = take_singly(r->d, r->s, m, *pc, r->state.reference);
+
+	if (!singles.n) {
+		r->d->missed = singles.missed;
+		return false;
+	}
+	note_taken(r);
+	note_last(r, m->pos, singles.len);
+	r->n += singles.n;
+	r->state.reference = singles.reference;
+	*pc = singles.pc;
+	if (singles.n == m->n)
+		r->from = ++r->m;
+	else
+		shorten(m, singles.len);
+	return singles.whole;
 }
 
 /* Message r->m, of which there is no memo, is walked. False: replaying must end. */
@@ -583,31 +711,37 @@ static INLINE bool otherwise(void *ctx, uint64_t *pc)
 		return scan(r);
 	if (r->stop)
 		return false;
+	if (r->groups && r->m->n > 1)
+		return walk_group(r, pc);
 	whole = walk(r, pc);
 	return pass_time(r, pc) && whole;
 }
 
 /*
  * Replays messages from where the reader is up to @end. @mode, @xors, @caches: of the flow, the
- * time stamps and the source.
+ * time stamps and the source. @groups: messages are grouped.
  */
 static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source *s,
-			  const uint8_t *end, enum rvt_replay_mode mode, bool xors, bool caches)
+			  const uint8_t *end, enum rvt_replay_mode mode, bool xors, bool caches,
+			  bool groups)
 {
 	static const struct rvt_memo_adapter adapter = { next, commit, otherwise };
 	struct rvt_ntrace_reader *reader = &d->reader;
 	struct rvt_ntrace_scan *scan = &d->scan;
 	struct replay r = {
 		.d = d, .s = s, .flow = s->flow, .ntrace_mode = s->mode, .end = end, .mode = mode,
-		.xors = xors, .caches = caches,
+		.xors = xors, .caches = caches, .groups = groups,
 		.state = { .reference = s->reference, .ahead = s->ahead, .time = s->time },
 	};
-	const struct rvt_ntrace_scanned *last;
 	struct rvt_memo_cursor at;
+	const uint8_t *behind;
 
 	if (!rvt_memos_enter(s->flow, &at))
 		return;
 	d->missed = false;
+	if (scan->groups != groups)
+		rvt_ntrace_scan_begin(scan, reader->pos);
+	scan->groups = groups;
 	skip_scanned(scan, reader->pos);
 	r.m = r.from = scan->msgs + scan->at;
 	r.low = r.state.ahead < LAST_AHEAD ? scan_low(scan) : r.m;
@@ -620,9 +754,9 @@ static INLINE void replay(struct rvt_ntrace_decoder *d, struct rvt_ntrace_source
 	settle(s, r);
 	rvt_ntrace_check(d, rvt_flow_result(s->flow));
 	d->stream.stats.messages += r.n;
-	last = r.m - 1;
-	reader->offset += last->pos + last->len - reader->pos;
-	reader->pos = last->pos + last->len;
+	behind = r.m < scan->msgs + scan->n ? r.m->pos : scan->pos;
+	reader->offset += behind - reader->pos;
+	reader->pos = behind;
 }
 
 void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
@@ -636,11 +770,13 @@ void rvt_ntrace_replay(struct rvt_ntrace_decoder *d)
 		return;
 	/* The usual one by itself. */
 	if (s->ctte)
-		replay(d, s, end, mode, xors, true);
+		replay(d, s, end, mode, xors, true, false);
+	else if (s->mode == RVT_MODE_BTM && !d->reader.timestamps && !d->params.src_bits)
+		replay(d, s, end, mode, false, false, true);
 	else if (mode == RVT_REPLAY_COUNTS && !xors)
-		replay(d, s, end, RVT_REPLAY_COUNTS, false, false);
+		replay(d, s, end, RVT_REPLAY_COUNTS, false, false, false);
 	else
-		replay(d, s, end, mode, xors, false);
+		replay(d, s, end, mode, xors, false, false);
 }
 
 /* Reads what the repeated message is, once somebody asks. */

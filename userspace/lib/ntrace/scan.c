@@ -90,6 +90,22 @@ static INLINE uint64_t gather(uint64_t word)
 	return (word & RVT_NTRACE_ONES) * UINT64_C(0x0102040810204080) >> 56;
 }
 
+/* A bit for each of CHUNK bytes of which the bits of @mask are @byte. */
+static inline uint64_t find(const uint8_t *p, uint8_t mask, uint8_t byte)
+{
+	const uint64_t rest = RVT_NTRACE_ONES * 0x7f;
+	uint64_t found = 0;
+
+	for (unsigned int i = 0; i < CHUNK / 8; i++) {
+		const uint64_t differ = (load(p + 8 * i) & RVT_NTRACE_ONES * mask) ^
+					RVT_NTRACE_ONES * byte;
+
+		/* Bit 7 of each byte is set where any bit differs. */
+		found |= gather(~(((differ & rest) + rest) | differ) >> 7) << 8 * i;
+	}
+	return found;
+}
+
 static inline struct marks read_marks(const uint8_t *p)
 {
 	uint64_t low = 0, high = 0;
@@ -143,6 +159,16 @@ static inline V3 struct marks read_marks_v3(const uint8_t *p)
 	return marks_of(low_a | (uint64_t)low_b << 32, high_a | (uint64_t)high_b << 32);
 }
 
+static inline V3 uint64_t find_v3(const uint8_t *p, uint8_t mask, uint8_t byte)
+{
+	const __m256i wanted = _mm256_set1_epi8(byte), bits = _mm256_set1_epi8(mask);
+	const __m256i a = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)p), bits);
+	const __m256i b = _mm256_and_si256(_mm256_loadu_si256((const __m256i *)(p + 32)), bits);
+
+	return (uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, wanted)) |
+	       (uint64_t)(uint32_t)_mm256_movemask_epi8(_mm256_cmpeq_epi8(b, wanted)) << 32;
+}
+
 static inline V3 uint64_t select_ends_v3(unsigned int fields, uint64_t ends)
 {
 	return _pdep_u64(fields, ends);
@@ -156,6 +182,7 @@ static inline V3 uint64_t read_stamp_v3(const uint8_t *p, uint64_t n)
 
 struct ops {
 	struct marks (*read_marks)(const uint8_t *p);
+	uint64_t (*find)(const uint8_t *p, uint8_t mask, uint8_t byte);
 	uint64_t (*select_ends)(unsigned int fields, uint64_t ends);
 	uint64_t (*read_stamp)(const uint8_t *p, uint64_t n);
 };
@@ -220,9 +247,97 @@ static INLINE void scan_chunk(struct rvt_ntrace_scan *scan, const struct ops *op
 	scan->n = m - scan->msgs;
 }
 
+/* ---- groups ---- */
+
+#define GROUP_BYTES 16		/* at most */
+/* A message that groups have has at least two bytes. */
+_Static_assert(GROUP_BYTES / 2 <= RVT_MEMO_GROUP, "a group fits one of memos");
+
+/*
+ * Of a chunk: where a message begins that is DirectBranch or IndirectBranch, and bytes that look
+ * like that.
+ */
+struct heads {
+	uint64_t direct, indirect;
+};
+
+/*
+ * The messages at @p, where @marks and @heads begin, of which one memo can say what they do. They
+ * need not be well-formed: what is not becomes no memo. Returns how many bytes they have; 0: there
+ * are none.
+ */
+static INLINE unsigned int
+scan_group(struct marks marks, struct heads heads, const uint8_t *p, struct rvt_ntrace_scanned *m)
+{
+	const uint64_t begins = marks.lasts << 1 | 1;
+	const uint64_t others = begins & ~(heads.direct | heads.indirect);
+	const uint64_t reach = ((others & -others) - 1) & ((1u << GROUP_BYTES) - 1);
+	/* From where such a message begins the sum carries to its last byte. */
+	const uint64_t indirect = (~marks.lasts + (begins & heads.indirect)) & marks.lasts & reach;
+	const uint64_t all = indirect ? indirect : marks.lasts & reach;
+	unsigned int len;
+
+	if (unlikely(!all))
+		return 0;
+	len = 64 - (unsigned int)__builtin_clzll(all);
+	m->bytes[0] = load(p) & masks.low[len];
+	m->bytes[1] = load(p + 8) & masks.high[len];
+	m->stamp = 0;
+	m->key_len = m->len = len;
+	m->rest = 0;
+	m->n = __builtin_popcountll(marks.lasts & ((UINT64_C(1) << len) - 1));
+	m->direct = !indirect;
+	return len;
+}
+
+/*
+ * The same as scan_chunk() where messages are grouped, and have no time stamps. No group is cut
+ * where the chunk ends, unless it is the last one (@at_end): what is cut elsewhere each time is not
+ * known again.
+ */
+static INLINE void scan_groups(struct rvt_ntrace_scan *scan, const struct ops *ops,
+			       const uint8_t fields[256], const uint8_t *p, bool at_end,
+			       uintptr_t predictor)
+{
+	const uint8_t *begin = p, *reach = p + (at_end ? CHUNK - 1 : CHUNK - GROUP_BYTES);
+	struct rvt_ntrace_scanned *m = scan->msgs + scan->n;
+	struct marks marks = ops->read_marks(p);
+	/* B-TYPE 0, in the second byte: another one has no memo. */
+	struct heads heads = {
+		ops->find(p, 0xff, RVT_NTRACE_DIRECT_BRANCH << 2),
+		ops->find(p, 0xff, RVT_NTRACE_INDIRECT_BRANCH << 2) & ops->find(p, 3 << 2, 0) >> 1,
+	};
+
+	while (p <= reach) {
+		unsigned int len = scan_group(marks, heads, p, m);
+
+		if (unlikely(!len)) {
+			if (!scan_message(scan, ops, fields, marks, p, m))
+				break;
+			len = m->len;
+			m->n = 1;
+			m->direct = rvt_ntrace_scanned_is(m, RVT_NTRACE_DIRECT_BRANCH);
+		}
+		m->pos = p;
+		m->mix = rvt_ntrace_mix(m->bytes);
+		rvt_predictor_fetch(predictor, m->mix);
+		p += len;
+		marks.ends >>= len;
+		marks.lasts >>= len;
+		heads.direct >>= len;
+		heads.indirect >>= len;
+		m++;
+	}
+	scan->ended = p == begin;
+	scan->pos += p - begin;
+	scan->n = m - scan->msgs;
+}
+
+/* ---- all ---- */
+
 /* Scans where fewer bytes are @left. */
 static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops,
-			     const uint8_t fields[256], size_t left,
+			     const uint8_t fields[256], size_t left, bool groups,
 			     uintptr_t predictor)
 {
 	const uint8_t *pos = scan->pos;
@@ -230,14 +345,17 @@ static INLINE void scan_tail(struct rvt_ntrace_scan *scan, const struct ops *ops
 	unsigned int n = scan->n;
 
 	memcpy(tail, pos, left < CHUNK ? left : CHUNK);
-	scan_chunk(scan, ops, fields, tail, predictor);
+	if (groups)
+		scan_groups(scan, ops, fields, tail, true, predictor);
+	else
+		scan_chunk(scan, ops, fields, tail, predictor);
 	for (; n < scan->n; n++)
 		scan->msgs[n].pos = pos + (scan->msgs[n].pos - tail);
 }
 
 /* Scans as many messages as fit. */
 static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops, bool timestamps,
-			    const uint8_t *end, uintptr_t predictor)
+			    bool groups, const uint8_t *end, uintptr_t predictor)
 {
 	const uint8_t *fields = scan->ctte ? timestamps ? ctte_stamp_fields : ctte_key_fields :
 				timestamps ? stamp_fields : key_fields;
@@ -246,7 +364,9 @@ static INLINE void scan_all(struct rvt_ntrace_scan *scan, const struct ops *ops,
 		const size_t left = end - scan->pos;
 
 		if (left < CHUNK + EXCESS)
-			scan_tail(scan, ops, fields, left, predictor);
+			scan_tail(scan, ops, fields, left, groups, predictor);
+		else if (groups)
+			scan_groups(scan, ops, fields, scan->pos, false, predictor);
 		else
 			scan_chunk(scan, ops, fields, scan->pos, predictor);
 	}
@@ -257,19 +377,25 @@ static V3 void scan_v3(struct rvt_ntrace_scan *scan, bool timestamps, const uint
 		       uintptr_t predictor)
 {
 	static const struct ops ops = {
-		read_marks_v3, select_ends_v3, read_stamp_v3,
+		read_marks_v3, find_v3, select_ends_v3, read_stamp_v3,
 	};
 
-	scan_all(scan, &ops, timestamps, end, predictor);
+	if (scan->groups)
+		scan_all(scan, &ops, timestamps, true, end, predictor);
+	else
+		scan_all(scan, &ops, timestamps, false, end, predictor);
 }
 #endif
 
 static void scan_plain(struct rvt_ntrace_scan *scan, bool timestamps, const uint8_t *end,
 		       uintptr_t predictor)
 {
-	static const struct ops ops = { read_marks, select_ends, read_stamp };
+	static const struct ops ops = { read_marks, find, select_ends, read_stamp };
 
-	scan_all(scan, &ops, timestamps, end, predictor);
+	if (scan->groups)
+		scan_all(scan, &ops, timestamps, true, end, predictor);
+	else
+		scan_all(scan, &ops, timestamps, false, end, predictor);
 }
 
 /* Bit @number of all MDO bits of a message, where it is in the first bytes. */
@@ -287,6 +413,7 @@ void rvt_ntrace_scan_init(struct rvt_ntrace_scan *scan, const struct rvt_ntrace_
 	for (unsigned int i = 0; i < 4; i++)
 		scan->rcode_mask |= mdo_bit(rcode + i);
 	scan->ctte = reader->ctte;
+	scan->groups = false;
 #ifdef V3
 	scan->v3 = has_v3();
 #else

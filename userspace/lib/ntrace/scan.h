@@ -16,9 +16,12 @@
 #define RVT_NTRACE_SCAN_CHUNK 64	/* bytes that are looked at together: messages, at most */
 #define RVT_NTRACE_KEY_BYTES 17		/* of what can be a memo, without its time stamp */
 
-/* A message that can be a memo. */
+/*
+ * What can be a memo: a message; or, without time stamps, several: DirectBranch up to the last,
+ * which may be IndirectBranch. Of BTM one says little, and nearly the same all over a program.
+ */
 struct rvt_ntrace_scanned {
-	uint64_t bytes[2];	/* up to its time stamp, zeros behind them */
+	uint64_t bytes[2];	/* up to the time stamp, zeros behind them */
 	uint64_t mix;		/* rvt_ntrace_mix() */
 	uint64_t stamp;		/* 0: it has none */
 	const uint8_t *pos;
@@ -26,6 +29,8 @@ struct rvt_ntrace_scanned {
 	uint8_t key_len;	/* without the time stamp, in bytes */
 	uint8_t len;		/* with it */
 	uint16_t rest;		/* the 17th byte << RVT_NTRACE_REST_SHIFT; 0: there is none */
+	uint8_t n;		/* messages; not set where none are grouped */
+	bool direct;		/* all are DirectBranch; likewise */
 };
 
 /* In the state of a key, above the mode. */
@@ -42,11 +47,12 @@ struct rvt_memos;
 struct rvt_ntrace_scan {
 	const uint8_t *pos;	/* behind the last message */
 	uint64_t rcode_mask, rcode_2;	/* of the first bytes of a ResourceFull with RCODE 2 */
-	unsigned int at;	/* the next message to take */
-	unsigned int n;		/* messages */
+	unsigned int at;	/* the next one to take */
+	unsigned int n;		/* of .msgs */
 	bool ctte;		/* its messages, too */
 	bool v3;		/* with instructions that not every processor has */
 	bool ended;		/* what comes cannot be a memo, or is not there as a whole */
+	bool groups;		/* of several messages */
 	struct rvt_ntrace_scanned msgs[RVT_NTRACE_SCANNED - 1 + RVT_NTRACE_SCAN_CHUNK];
 };
 

@@ -112,8 +112,9 @@ void rvt_stack_delta_keep_elsewhere(const struct rvt_kept_delta *elsewhere,
 	kept->pcs[0] = (uintptr_t)elsewhere;
 }
 
-static void log_delta(struct rvt_stack_delta *log, const struct rvt_kept_delta *delta)
+void rvt_stack_delta_add(struct rvt_stack_delta *log, const struct rvt_kept_delta *kept)
 {
+	const struct rvt_kept_delta *delta = rvt_kept_delta_of(kept);
 	const unsigned int n_pops = delta->pop_bytes / sizeof(delta->pcs[0]);
 	const unsigned int n_pushes = delta->push_bytes / sizeof(delta->pcs[0]);
 
@@ -181,7 +182,7 @@ rvt_returns_apply_rest(struct rvt_return_stack *stack, const struct rvt_kept_del
 	memcpy(stack->top, delta->pcs, delta->push_bytes);
 	stack->top += delta->push_bytes / sizeof(delta->pcs[0]);
 	if (stack->log)
-		log_delta(stack->log, delta);
+		rvt_stack_delta_add(stack->log, delta);
 	return true;
 }
 

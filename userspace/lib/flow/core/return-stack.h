@@ -95,6 +95,8 @@ static inline bool rvt_stack_delta_is_none(const struct rvt_stack_delta *delta)
 				 n * sizeof(delta->pcs[0]));
 }
 
+/* What @kept did was done after what is in @delta. */
+void rvt_stack_delta_add(struct rvt_stack_delta *delta, const struct rvt_kept_delta *kept);
 /* Bytes that are needed to keep @delta; 0: it does nothing. */
 size_t rvt_stack_delta_bytes(const struct rvt_stack_delta *delta);
 void rvt_stack_delta_keep(const struct rvt_stack_delta *delta, struct rvt_kept_delta *kept);

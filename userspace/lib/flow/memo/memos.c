@@ -625,21 +625,28 @@ static bool join_bodies(struct rvt_flow *flow, const struct rvt_memo_group *grou
 	return true;
 }
 
-/* Adds up what the memos of @group do. Returns false if it does not fit. */
-static bool add_group(const struct rvt_memo_group *group, struct rvt_memo *sum)
+/*
+ * Adds up what the memos of @group do, and in *returns what they do to the return stack. Returns
+ * false if it does not fit.
+ */
+static bool add_group(const struct rvt_memos *memos, const struct rvt_memo_group *group,
+		      struct rvt_memo *sum, struct rvt_stack_delta *returns)
 {
 	uint64_t address = group->key.address, pc = group->key.pc;
 	struct rvt_flow_stats stats = {};
 	uint64_t sums;
 	bool fits;
 
-	*sum = (struct rvt_memo){ .key = group->key };
+	*returns = (struct rvt_stack_delta){ .n_pops = 0 };
+	*sum = (struct rvt_memo){ .key = group->key, .stack_hash = group->stack_hash };
 	for (unsigned int i = 0; i < group->n; i++) {
 		const struct rvt_memo *s = group->memos[i];
 
-		if (!s || s->flags & (RVT_MEMO_DELTA | RVT_MEMO_HAS_EFFECTS) || s->key.pc != pc ||
+		if (!s || s->flags & RVT_MEMO_HAS_EFFECTS || s->key.pc != pc ||
 		    s->key.mapping_id != group->key.mapping_id)
 			return false;
+		if (s->flags & RVT_MEMO_DELTA)
+			rvt_stack_delta_add(returns, rvt_memo_delta(memos, s));
 		address = rvt_memo_address(s, address);
 		pc = s->pc;
 		unpack(s, &stats);
@@ -653,7 +660,7 @@ static bool add_group(const struct rvt_memo_group *group, struct rvt_memo *sum)
 	sum->extra = group->memos[group->n - 1]->extra;
 	fits = rvt_memo_pack(&stats, &sums);
 	sum->sums = sums;
-	return fits;
+	return fits && !returns->invalid;
 }
 
 struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_group *group)
@@ -662,8 +669,9 @@ struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_gr
 	struct rvt_memo_path end;
 	struct rvt_memo sum;
 
-	if (!rvt_memos_have_room(memos) || !is_known(memos, &group->key, 0) ||
-	    memos->hand != group->hand || !add_group(group, &sum) || !join_bodies(flow, group))
+	if (!rvt_memos_have_room(memos) || !is_known(memos, &group->key, group->stack_hash) ||
+	    memos->hand != group->hand || !add_group(memos, group, &sum, &memos->returns) ||
+	    !join_bodies(flow, group))
 		return NULL;
 	/* There are no more runs than instructions. */
 	if ((uint16_t)(sum.sums >> RVT_MEMO_INSNS) > RVT_BODY_RUNS &&
@@ -672,8 +680,7 @@ struct rvt_memo *rvt_memos_group(struct rvt_flow *flow, const struct rvt_memo_gr
 	/* Copied, as the new memo may take the entry of one that it is made of. */
 	end = *rvt_memo_path(memos, group->memos[group->n - 1]);
 	memos->key = group->key;
-	memos->stack_hash = 0;
-	memos->returns = (struct rvt_stack_delta){ .n_pops = 0 };
+	memos->stack_hash = group->stack_hash;
 	return keep(flow, &sum, &end, 0);
 }
 
