@@ -203,17 +203,17 @@ static inline uint32_t carried_state(uint32_t bits)
 
 /*
  * @first, which has no time stamp, at @p, and those behind it, as far as they fit a key with it,
- * @most in all.
+ * RVT_MEMO_GROUP in all.
  */
 static inline struct frame gather(const struct rvt_params *params, const uint8_t *p,
-				  const struct frame *first, unsigned int most)
+				  const struct frame *first)
 {
 	const unsigned int heads = 1 + rvt_etrace_src_bytes(params);
 	const uint8_t *payload = p + heads;
 	unsigned int len = first->len - heads, n_frames = 1;
 	struct frame group = { .keeps_address = first->keeps_address };
 
-	while (n_frames < most) {
+	while (n_frames < RVT_MEMO_GROUP) {
 		unsigned int n = payload[len] & 31, with = len + heads + n;
 
 		if (!n || payload[len] & EXTEND || with > PAYLOAD_BYTES)
@@ -361,8 +361,7 @@ static inline bool take(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 
 /*
  * The bytes where a frame begins tell which memo it was the last time, and that tells how many of
- * them it takes: frames need not be cut. Memos of a frame with a time stamp, and those that do
- * something to the return stack, are not predicted.
+ * them it takes: frames need not be cut. Memos of a frame with a time stamp are not predicted.
  */
 
 /* The entry for what is at @p: the number of a memo, and below it of how many bytes that is. */
@@ -680,64 +679,42 @@ cut_group(const struct rvt_etrace_decoder *dec, const uint8_t *p, const struct f
 		rvt_memos_fetch_predicted(memos, predictor_slot_of(&singles->frames[i]));
 }
 
-/*
- * Takes the frames one by one, and notes their memos in @memos, up to one that does something to
- * the return stack: that is predicted by itself. False: as far as that goes.
- */
+/* Takes the frames one by one, and notes their memos in @memos. False: as far as that goes. */
 static bool take_each(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 		      const struct frame_group *singles, struct rvt_memo_group *memos)
 {
 	for (unsigned int i = 0; i < singles->n; i++) {
-		const uint8_t *p = r->p;
 		struct rvt_memo *memo;
 		bool go_on;
 
 		memo = take_frame(dec, r, &singles->frames[i], &go_on, false);
 		if (!go_on)
 			return false;
-		memo = rvt_memos_kept(dec->flow, memo);
-		if (memo && memo->flags & RVT_MEMO_DELTA) {
-			train_predictor(rvt_flow_memos(dec->flow), p, memo,
-					1 + rvt_etrace_src_bytes(&dec->codec.params));
-			return true;
-		}
-		memos->memos[memos->n++] = memo;
+		memos->memos[memos->n++] = rvt_memos_kept(dec->flow, memo);
 	}
 	return true;
 }
 
 /*
- * Takes the frames of @group one by one, and makes one memo of theirs, or of the first ones. False:
- * as far as that goes.
+ * Takes the frames of @group one by one, and makes one memo of theirs. False: as far as that goes.
  */
 static bool take_singly(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 			const struct frame *group)
 {
-	const struct rvt_params *params = &dec->codec.params;
-	const struct etrace_cursor from = *r;
-	struct rvt_memo_group memos = rvt_memo_group_begin(
-		dec->flow,
-		make_key(dec, r->at, r->address, group, r->options | r->carried, false));
+	const uint8_t *from = r->p;
+	struct rvt_memo_group memos = has_extras(dec) ? rvt_memo_group_begin_missed(dec->flow) :
+		rvt_memo_group_begin(dec->flow, make_key(dec, r->at, r->address, group,
+							 r->options | r->carried, false));
 	const struct rvt_memo *memo;
 	struct frame_group singles;
-	struct frame first;
 
 	cut_group(dec, r->p, group, &singles);
 	if (!take_each(dec, r, &singles, &memos) || singles.n < FRAMES(group->state))
 		return false;
-	if (!memos.n)
-		return true;
-	memo = memos.memos[0];
-	if (memos.n > 1 && memos.n < singles.n) {
-		first = gather(params, from.p, &singles.frames[0], memos.n);
-		memos.key = make_key(dec, from.at, from.address, &first,
-				     from.options | from.carried, false);
-	}
-	if (memos.n > 1)
-		memo = rvt_memos_group(dec->flow, &memos);
+	memo = rvt_memos_group(dec->flow, &memos);
 	if (memo)
-		train_predictor(rvt_flow_memos(dec->flow), from.p, memo,
-				1 + rvt_etrace_src_bytes(params));
+		train_predictor(rvt_flow_memos(dec->flow), from, memo,
+				1 + rvt_etrace_src_bytes(&dec->codec.params));
 	return true;
 }
 
@@ -805,13 +782,14 @@ static int take_plain(struct rvt_etrace_decoder *dec, struct etrace_cursor *r, u
 		return 0;
 	fetch_frame(dec, memos, r, &frame, false);
 	if (!frame.timed)
-		frame = gather(&dec->codec.params, r->p, &frame, RVT_MEMO_GROUP);
+		frame = gather(&dec->codec.params, r->p, &frame);
 	if (FRAMES(frame.state) == 1)
 		return take_alone(dec, r, &frame, offset, go_on, false);
 	key = make_key(dec, r->at, r->address, &frame, r->options | r->carried, false);
 	hash = rvt_memo_hash(&key);
 	rvt_memos_fetch_index(memos, hash);
-	memo = rvt_memos_look_up(memos, &key, hash);
+	memo = has_extras(dec) ? rvt_memos_find(dec->flow, &key, hash) :
+				 rvt_memos_look_up(memos, &key, hash);
 	if (memo)
 		train_predictor(memos, r->p, memo, 1 + rvt_etrace_src_bytes(&dec->codec.params));
 	*go_on = memo ? take(dec, r, memo, frame.len, false) : take_singly(dec, r, &frame);
