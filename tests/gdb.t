@@ -336,6 +336,47 @@ else
 	is "gdb: both threads come to the breakpoint, in their order" "1 2 1 0 " "$(told | awk '{ print $1, $2, $4, $5, "" }')"
 fi
 
+# ---- a part, by time
+
+# part OPTION...: the first instructions of what is around the second call of seldom(), and how many
+# there are.
+seldom=$(riscv64-linux-gnu-nm "$dir/far" | sed -n 's/^0*\([0-9a-f]*\) . seldom$/\1/p')
+when=$("$rv" script -i "$dir/far.data" --itrace=c --symbols seldom -F time | sed -n '2s/[^0-9]*\([0-9.]*\).*/\1/p')
+around=$(awk -v t="$when" 'BEGIN { printf "%.9f,%.9f", t - 0.0002, t + 0.0002 }')
+part()
+{
+	{
+		for ((i = 0; i < 2000; i++)); do printf '%s\n' p20 s; done
+		printf 'qRcmd,%s\n' "$(printf threads | od -An -v -tx1 | tr -d ' \n')"
+	} | server far --time "$around" "$@" >"$dir/packets"
+	grep -E '^[0-9a-f]{16}$' "$dir/packets" | uniq
+	sed -n 's/^O\([0-9a-f]*\)$/\1/p' "$dir/packets" | python3 -c 'import sys; print(bytes.fromhex(sys.stdin.read()).decode(), end="")'
+}
+part >"$dir/part"
+python3 - "$dir" "$seldom" <<'END'
+import struct, sys
+truth = [line.split()[1] for line in open(sys.argv[1] + "/far.data.insns")]
+lines = [line.split() for line in open(sys.argv[1] + "/part")]
+told = ["%x" % struct.unpack("<Q", bytes.fromhex(line[0])) for line in lines if len(line) == 1]
+insns = int(lines[-1][lines[-1].index("instructions,") - 1])
+second = truth.index(sys.argv[2], truth.index(sys.argv[2]) + 1)
+begin = second - told.index(sys.argv[2])
+sys.exit(not (truth[begin:begin + len(told)] == told and begin > 0 and len(told) <= insns < len(truth) / 10))
+END
+ok_or_show $? "--time: only what ran then, as it was executed" "$dir/part"
+if [ -x build/host/perf-rvtrace-small-slices ]; then
+	SMALL_SLICES=16384 build/host/perf-rvtrace-small-slices index -i "$dir/far.data"
+	part >"$dir/indexed"
+	diff "$dir/part" "$dir/indexed" >"$dir/diff"
+	ok_or_show $? "--time with an index: the same" "$dir/diff"
+	# shellcheck disable=SC2016 # a packet
+	printf '$p20#d2' | timeout 60 "$rv" gdb -i "$dir/far.data" --time "$around" --verbose 2>&1 >"$dir/out" | tee "$dir/said" |
+		sed -n 's/.* \([0-9]*\) of \([0-9]*\) bytes of trace are decoded.*/\1 \2/p' |
+		{ read -r chosen whole && [ "$chosen" -gt 0 ] && [ "$chosen" -lt $((whole / 4)) ]; }
+	ok_or_show $? "--time with an index: only that is decoded" "$dir/said"
+	rm "$dir/far.data.rvtrace-index"
+fi
+
 # ---- LLDB
 
 lldb=$(for n in {30..18}; do command -v lldb-$n && break; done)

@@ -111,7 +111,7 @@ says "export: no recording: what to do" "Record first" "$rv" export --sqlite "$T
 says "export: to what" "export to what\? Give --sqlite FILE" "$rv" export
 says "gdb: no recording: what to do" "Record first" "$rv" gdb -i /nonexistent/perf.data </dev/null
 says "gdb --start" "'middle' is neither begin nor end" "$rv" gdb --start middle </dev/null
-says "gdb --time: another way" "monitor goto" "$rv" gdb --time 1,2 </dev/null
+says "gdb --cpu: another way" "monitor goto" "$rv" gdb --cpu 1 </dev/null
 says "latency: no recording: what to do" "Record first" "$rv" latency -i /nonexistent/perf.data
 says "latency --over: times" "'50' is no length of time, like 50us" "$rv" latency --over 50 work
 says "latency --over: units" "'5m' is no length of time" "$rv" latency --over 5m work

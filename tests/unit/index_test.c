@@ -67,14 +67,10 @@ struct seen {
 	unsigned long decoded, all;
 };
 
-/* @jobs: as an option, or "". */
-static void check_view(const char *data, const char *view, const char *filter, unsigned int bytes,
-		       const char *jobs, struct seen *seen)
+/* @chosen and @whole, which are freed, are what @command printed with the index and without it. */
+static void check_printed(const char *data, const char *command, char *whole, char *chosen,
+			  struct seen *seen)
 {
-	char *whole = run_command("SMALL_SLICES=%u " PROGRAM " %s -i %s %s %s --no-index 2>&1",
-				  bytes, view, data, filter, jobs);
-	char *chosen = run_command("SMALL_SLICES=%u " PROGRAM " %s -i %s %s %s --verbose 2>&1",
-				   bytes, view, data, filter, jobs);
 	unsigned long part, all;
 
 	if (strstr(chosen, DECODED)) {
@@ -89,12 +85,81 @@ static void check_view(const char *data, const char *view, const char *filter, u
 	while (take_line(chosen, REFUTED))
 		seen->refuted++;
 	if (strcmp(whole, chosen))
-		fail_msg("%s: SMALL_SLICES=%u %s %s %s: with the index\n%.400s\nwithout it\n"
-			 "%.400s", data, bytes, view, filter, jobs, chosen, whole);
+		fail_msg("%s: %s: with the index\n%.400s\nwithout it\n%.400s", data, command,
+			 chosen, whole);
 	seen->compared++;
 	seen->printed += strlen(whole);
 	free(whole);
 	free(chosen);
+}
+
+/* @jobs: as an option, or "". */
+static void check_view(const char *data, const char *view, const char *filter, unsigned int bytes,
+		       const char *jobs, struct seen *seen)
+{
+	char *whole = run_command("SMALL_SLICES=%u " PROGRAM " %s -i %s %s %s --no-index 2>&1",
+				  bytes, view, data, filter, jobs);
+	char *chosen = run_command("SMALL_SLICES=%u " PROGRAM " %s -i %s %s %s --verbose 2>&1",
+				   bytes, view, data, filter, jobs);
+	char command[512];
+
+	snprintf(command, sizeof(command), "SMALL_SLICES=%u %s %s %s", bytes, view, filter, jobs);
+	check_printed(data, command, whole, chosen, seen);
+}
+
+/* ---- the server of debuggers ---- */
+
+#define STEPS_EACH 40
+
+/* Packets that step forwards from the beginning, and backwards from the end. */
+static char *make_packets(void)
+{
+	static const char *const ends[] = {
+		"qfThreadInfo", "qsThreadInfo",
+		"qRcmd,74687265616473" /* threads */, "qRcmd,6c6f73736573" /* losses */,
+		"c", "p20",
+	};
+	char *packets = NULL;
+	size_t len;
+	FILE *out = open_memstream(&packets, &len);
+
+	assert_non_null(out);
+	for (unsigned int i = 0; i < 4 * STEPS_EACH + 6; i++) {
+		const unsigned int n = i % (2 * STEPS_EACH + 6);
+		const char *data = i >= 2 * STEPS_EACH + 6 ? i % 2 ? "p20" : "bs" :
+				   n < 2 * STEPS_EACH ? n % 2 ? "p20" : "s" :
+				   ends[n - 2 * STEPS_EACH];
+		unsigned int sum = 0;
+
+		for (const char *c = data; *c; c++)
+			sum += (uint8_t)*c;
+		fprintf(out, "$%s#%02x", data, sum & 255);
+	}
+	fclose(out);
+	return packets;
+}
+
+static char *run_server(const char *data, const char *packets, const char *filter,
+			unsigned int bytes, const char *option)
+{
+	return run_command("d=$(mktemp -d); printf %%s '%s' | SMALL_SLICES=%u " PROGRAM
+			   " gdb -i %s %s %s 2>$d/errors >$d/out; s=$?; cat $d/errors; "
+			   "tr '$' '\\n' <$d/out; rm -r $d; exit $s", packets, bytes, data,
+			   filter, option);
+}
+
+static void check_server(const char *data, const double *times, size_t n, struct random *random,
+			 struct seen *seen)
+{
+	const size_t from = random_below(random, n), to = from + random_below(random, n / 8 + 1);
+	const unsigned int bytes = 150 << random_below(random, 4);
+	char *packets = make_packets(), filter[128];
+
+	snprintf(filter, sizeof(filter), "--time %.9f,%.9f", times[from],
+		 times[to < n ? to : n - 1]);
+	check_printed(data, filter, run_server(data, packets, filter, bytes, "--no-index"),
+		      run_server(data, packets, filter, bytes, "--verbose"), seen);
+	free(packets);
 }
 
 /* ---- recordings ---- */
@@ -191,6 +256,8 @@ static void check_stacks(const char *data, const double *times, size_t n, struct
 	check_view(data, latency, filter, 150 << random_below(random, 4), "", seen);
 }
 
+static struct seen all_seen, all_stacks, all_servers;
+
 /* Segments that do not fit are put together, and all of them are decoded if they must be. */
 static void check_filters(const char *data, uint64_t seed, struct seen *seen,
 			  struct seen *stacks_seen)
@@ -214,13 +281,13 @@ static void check_filters(const char *data, uint64_t seed, struct seen *seen,
 		snprintf(wanted, sizeof(wanted), "--jobs %u", jobs[random_below(random, 4)]);
 		check_view(data, views[v], filter, 150 << random_below(random, 4), wanted, seen);
 	}
-	if (n)
+	if (n) {
 		check_stacks(data, times, n, random, stacks_seen);
+		check_server(data, times, n, random, &all_servers);
+	}
 	free(made);
 	free(times);
 }
-
-static struct seen all_seen, all_stacks;
 
 static size_t check_recording(struct fixture *f, uint64_t seed)
 {
@@ -246,13 +313,15 @@ static void random_indexes(void **state)
 	struct random_recordings *test = *state;
 	bool damage = test->damage;
 
-	all_seen = all_stacks = (struct seen){ 0 };
+	all_seen = all_stacks = all_servers = (struct seen){ 0 };
 	random_recordings_test(state);
 	print_seen("views", &all_seen);
 	print_seen("views of calls", &all_stacks);
+	print_seen("servers of debuggers", &all_servers);
 	assert_true(all_seen.printed > 1000 * all_seen.compared / 4);
 	assert_true(all_seen.used > all_seen.compared / 4);
 	assert_true(all_stacks.used >= all_stacks.compared / 20);
+	assert_true(all_servers.used >= all_servers.compared / 20);
 	assert_true(damage || all_seen.decoded < all_seen.all / 10 * 9);
 	/* which of two segments tells what is lost between them depends on the overlap */
 	assert_true(all_seen.refuted <= all_seen.used / 4);

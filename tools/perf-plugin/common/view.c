@@ -563,6 +563,12 @@ int view_run_station(struct view *view, const struct rvt_session_sink *sink,
 	return view->interrupted ? 0 : err;
 }
 
+static void tell_chosen(struct view *view, uint64_t bytes)
+{
+	cmd_info("%" PRIu64 " of %" PRIu64 " bytes of trace are decoded: the index says where",
+		 bytes, rvt_session_size(view->session));
+}
+
 bool view_use_index(struct view *view,
 		    bool (*wants_granule)(void *ctx, const struct rvt_index_granule *granule,
 					  uint64_t size), void *ctx)
@@ -575,8 +581,39 @@ bool view_use_index(struct view *view,
 			!rvt_index_choose(view->session, view->index, wants_segment, view,
 					  &chosen);
 	if (used)
-		cmd_info("%" PRIu64 " of %" PRIu64 " bytes of trace are decoded: the index says "
-			 "where", chosen, rvt_session_size(view->session));
+		tell_chosen(view, chosen);
+	return used;
+}
+
+/* Segments by the times of stamps. */
+struct stamps {
+	uint64_t from, to;
+	int32_t cpu;
+	uint64_t latest;	/* told of .cpu so far */
+};
+
+/* What ran behind a stamp has its time: that can be in the segment before. */
+static bool wants_stamps(void *ctx, const struct rvt_index_segment *segment)
+{
+	struct stamps *stamps = ctx;
+	const uint64_t earliest = stamps->cpu == segment->cpu ? stamps->latest : 0;
+	const bool told = segment->earliest <= segment->latest;
+
+	stamps->latest = told || stamps->cpu != segment->cpu ? segment->latest : stamps->latest;
+	stamps->cpu = segment->cpu;
+	return told && earliest <= stamps->to && segment->latest >= stamps->from;
+}
+
+bool view_use_index_of_stamps(struct view *view)
+{
+	struct stamps stamps = { .from = view->from, .to = view->to, .cpu = -1 };
+	uint64_t chosen;
+	const bool used = view->options.time && view_index(view) &&
+			  !rvt_index_choose(view->session, view->index, wants_stamps, &stamps,
+					    &chosen);
+
+	if (used)
+		tell_chosen(view, chosen);
 	return used;
 }
 
@@ -726,6 +763,20 @@ void view_forget(struct view *view)
 	view->no_code = 0;
 	lost_code_clear(view->lost_code);
 	view->loops = 0;
+}
+
+struct view_mark view_mark(const struct view *view)
+{
+	return (struct view_mark){
+		.gaps = view->gaps, .no_code = view->no_code, .loops = view->loops,
+	};
+}
+
+void view_go_back(struct view *view, const struct view_mark *mark)
+{
+	view->gaps = mark->gaps;
+	view->no_code = mark->no_code;
+	view->loops = mark->loops;
 }
 
 /*

@@ -154,6 +154,11 @@ struct rvt_station_run;
 int view_run_station(struct view *view, const struct rvt_session_sink *sink,
 		     const struct rvt_station_run *run);
 /*
+ * view_use_index_of_stamps - the same by --time alone, for a run without options.clock, in slices
+ * or parts: there the time of a run is that of the stamp before it.
+ */
+bool view_use_index_of_stamps(struct view *view);
+/*
  * After that run: returns the number of LOST events in what was not decoded, and adds them to the
  * summary.
  */
@@ -200,6 +205,14 @@ int view_summary(struct view *view, uint64_t trace_errors);
 bool view_interrupted(const struct view *view);
 /* Discards what was told so far (see .reset in rvtrace/session.h). */
 void view_forget(struct view *view);
+/* How much the view has been told that is lost; where code is missing is not in it. */
+struct view_mark {
+	uint64_t gaps, no_code, loops;
+};
+
+struct view_mark view_mark(const struct view *view);
+/* What was told since @mark is void. */
+void view_go_back(struct view *view, const struct view_mark *mark);
 /* Notes a LOST event for the summary. Any thread may call it. */
 void view_lost(struct view *view, const struct rvt_hart_flow *hart, const struct rvt_event *event);
 /*

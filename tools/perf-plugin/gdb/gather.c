@@ -124,6 +124,14 @@ static int choose_thread(struct gathering *g, struct rvt_hart_flow *hart, struct
 
 /* ---- what is executed ---- */
 
+/* The time of the hart; times of a buffer only fall if it is damaged. */
+static uint64_t later(struct gathering *g, const struct rvt_hart_flow *hart)
+{
+	if (hart->time > g->latest)
+		g->latest = hart->time;
+	return g->latest;
+}
+
 static int begin_stint(struct gathering *g, const struct rvt_hart_flow *hart,
 		       struct hart_state *state, uint64_t pc)
 {
@@ -136,11 +144,8 @@ static int begin_stint(struct gathering *g, const struct rvt_hart_flow *hart,
 	}
 	if (array_grow(&timeline->stints, timeline->n_stints))
 		return -ENOMEM;
-	/* times of a buffer only fall if it is damaged */
-	if (hart->time > g->latest)
-		g->latest = hart->time;
 	timeline->stints[timeline->n_stints++] = (struct stint){
-		.time = g->latest, .order = g->order++, .thread = state->thread - 1,
+		.time = later(g, hart), .order = g->order++, .thread = state->thread - 1,
 		.part = g->part, .first = thread->told, .pc = pc,
 		.lost_before = state->lost, .reason = state->reason };
 	state->stint = timeline->n_stints;
@@ -213,6 +218,7 @@ static int add_run(struct gathering *g, struct rvt_hart_flow *hart, struct hart_
 		struct stint *stint = &g->timeline->stints[state->stint - 1];
 
 		stint->insns += run->insns;
+		stint->last_time = later(g, hart);
 		stint->next_pc = 0;
 		return 0;
 	}
@@ -266,13 +272,27 @@ static bool in_guest(const struct rvt_hart_flow *hart)
 	return hart->task && hart->task->guest;
 }
 
+/* Returns whether what runs now is told. What is not is a gap in the thread's flow. */
+static bool is_told(const struct gathering *g, const struct rvt_hart_flow *hart,
+		    struct hart_state *state)
+{
+	if (hart->time >= g->timeline->from && hart->time <= g->timeline->to) {
+		view_wants(g->timeline->view, hart);
+		return true;
+	}
+	state->stint = 0;
+	state->next_pc = 0;
+	state->lost = false;
+	return false;
+}
+
 static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
 {
 	struct gathering *g = ctx;
 	struct hart_state *state = get_state(hart);
 	int err = state ? 0 : -ENOMEM;
 
-	if (in_guest(hart))
+	if (err || in_guest(hart) || !is_told(g, hart, state))
 		return err;
 	for (size_t i = 0; i < n && !err; i++) {
 		const struct rvt_block *block = runs[i].block;
@@ -358,7 +378,7 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	switch (event->type) {
 	case RVT_EVENT_TRAP:
 	case RVT_EVENT_STOP:
-		return take_end(g, hart, state, event);
+		return is_told(g, hart, state) ? take_end(g, hart, state, event) : 0;
 	case RVT_EVENT_LOST:
 		if (!g->again) {
 			view_lost(g->timeline->view, hart, event);
@@ -407,6 +427,8 @@ static int begin_part(void *ctx, size_t part, unsigned int buffer)
 	struct timeline *timeline = g->timeline;
 
 	(void)buffer;
+	if (part < timeline->n_parts)
+		view_go_back(timeline->view, &timeline->code[part].before);
 	while (timeline->n_stints && timeline->stints[timeline->n_stints - 1].part >= part)
 		timeline->n_stints--;
 	g->part = part;
@@ -416,7 +438,9 @@ static int begin_part(void *ctx, size_t part, unsigned int buffer)
 	timeline->n_parts = part;
 	if (array_grow(&timeline->code, timeline->n_parts))
 		return -ENOMEM;
-	timeline->code[timeline->n_parts++] = (struct part_code){ .bits = { 0 } };
+	timeline->code[timeline->n_parts++] = (struct part_code){
+		.before = view_mark(timeline->view),
+	};
 	return 0;
 }
 
@@ -446,7 +470,7 @@ static void note_stint(struct gathered_thread *thread, struct stint *stint, size
 	thread->n++;
 	stint->number = thread->base.insns;
 	thread->base.insns += stint->insns;
-	thread->base.to = stint->time;
+	thread->base.to = stint->last_time > thread->base.to ? stint->last_time : thread->base.to;
 	thread->base.next_pc = stint->next_pc;
 	thread->base.losses += stint->lost_before;
 }
@@ -459,6 +483,7 @@ int gather_all(struct timeline *timeline)
 			       .seen = calloc(SEEN_BLOCKS, sizeof(*g.seen)) };
 	const struct rvt_session_sink sink = make_sink(&g);
 	const struct rvt_parts_ops ops = { .ctx = &g, .begin = begin_part };
+	const bool chosen = view_use_index_of_stamps(timeline->view);
 	int err = g.seen ? 0 : -ENOMEM;
 
 	if (!err)
@@ -467,6 +492,8 @@ int gather_all(struct timeline *timeline)
 	free(g.seen);
 	if (err)
 		return err;
+	if (chosen)
+		view_skipped_losses(timeline->view);
 	if (timeline->n_stints)
 		qsort(timeline->stints, timeline->n_stints, sizeof(*timeline->stints),
 		      compare_stints);

@@ -19,6 +19,7 @@ struct run {
 /* A stretch of a thread's flow in a part, without a seam. */
 struct stint {
 	uint64_t time;
+	uint64_t last_time;		/* of its last run */
 	uint64_t order;			/* in which they were told; sorts stints of the same time */
 	uint32_t thread;		/* number */
 	uint32_t part;
@@ -64,6 +65,7 @@ struct page {
 #define CODE_BYTES 16
 struct part_code {
 	uint64_t bits[CODE_BITS / 64];
+	struct view_mark before;	/* what was lost before the part */
 };
 
 #define PAGE_RUNS (256u << 10)
@@ -73,6 +75,7 @@ struct timeline {
 	struct view *view;
 	struct places *places;
 	struct timeline_options options;
+	uint64_t from, to;		/* what ran then is told */
 	struct rvt_parts *parts;
 	struct gathered_thread *threads;
 	size_t n_threads;

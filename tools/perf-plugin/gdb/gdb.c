@@ -26,11 +26,13 @@ static const char help[] =
 "      --no-stack        no made-up stack pointer: debuggers cannot unwind then\n"
 "  -i, --input FILE      recording (perf.data)\n"
 "      --pid PID, --tid TID  whose flow: else that of the process that executed most\n"
+"      --time FROM,TO    only what ran then (s); if there is an index, only that is decoded\n"
 "      --symfs DIR[:DIR] the recorded machine's files; --no-debuginfod: ask no server\n"
 "      --vmlinux FILE    kernel code, or --kcore FILE; --kallsyms FILE: its symbols\n"
 "      --firmware FILE   ELF file of what runs in machine mode; --guestvmlinux FILE: in guests\n"
 "      --params FILE     decoder parameters for a recording without any\n"
-"      --max-memory SIZE end there (half of the machine's); --strict: any loss is an error\n";
+"      --max-memory SIZE end there (half of the machine's); --strict: any loss is an error\n"
+VIEW_INDEX_HELP;
 
 enum { OPT_LISTEN = 256, OPT_START, OPT_KERNEL, OPT_NO_STACK };
 
@@ -42,6 +44,7 @@ static const struct option long_options[] = {
 	{ "force", no_argument, NULL, 'f' },
 	{ "help", no_argument, NULL, 'h' },
 	VIEW_LONG_OPTIONS,
+	VIEW_INDEX_OPTIONS,
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -323,9 +326,9 @@ static int parse_options(struct gdb_options *options, int argc, char **argv)
 		return err;
 	if (options->start && strcmp(options->start, "begin") && strcmp(options->start, "end"))
 		return cmd_error(-EINVAL, "--start: '%s' is neither begin nor end", options->start);
-	if (options->view.cpus || options->view.comms || options->view.time)
-		return cmd_error(-EINVAL, "--cpu, --comms and --time choose nothing here; --pid "
-				 "and --tid do, and `monitor goto` goes to a time");
+	if (options->view.cpus || options->view.comms)
+		return cmd_error(-EINVAL, "--cpu and --comms choose nothing here; --pid, --tid "
+				 "and --time do, and `monitor goto` goes to a time");
 	if (!options->listen && isatty(STDIN_FILENO))
 		return cmd_error(-EINVAL, "standard input is a terminal: type in gdb `target "
 				 "remote | perf rvtrace gdb ...`, or give --listen");

@@ -183,6 +183,9 @@ static int decode_parts(struct first_run *run, const struct rvt_parts_ops *ops, 
 			err = decode(&parts->session->buffers[number], &parts->slices[i]);
 		if (!err)
 			err = join(run, i);
+		/* What an index chose fits, or the recording is another one. */
+		if (err == -EAGAIN && parts->session->choice)
+			return err;
 		if (err == -EAGAIN && last_of_buffer(parts, run->first) > run->first) {
 			i = enlarge(run, i);
 			err = 0;
@@ -224,12 +227,27 @@ static int decode_all(struct rvt_parts *parts, const struct rvt_parts_ops *ops)
 	return err;
 }
 
+/* Cuts, and decodes all that is to be decoded. */
+static int make(struct rvt_parts *parts, uint64_t bytes, const struct rvt_parts_ops *ops)
+{
+	struct rvt_session *session = parts->session;
+	const uint64_t chosen = session->options.slice_bytes;
+	int err;
+
+	rvt_session_free_slices(parts->slices, parts->n);
+	rvt_session_forget_stats(session);
+	if (!chosen)
+		session->options.slice_bytes = bytes;
+	err = rvt_session_cut(session, &parts->slices, &parts->n);
+	session->options.slice_bytes = chosen;
+	return err ? err : decode_all(parts, ops);
+}
+
 int rvt_parts_create(struct rvt_session *session, uint64_t bytes,
 		     const struct rvt_session_sink *sink, const struct rvt_parts_ops *ops,
 		     struct rvt_parts **result)
 {
 	struct rvt_parts *parts = calloc(1, sizeof(*parts));
-	uint64_t chosen = session->options.slice_bytes;
 	int err = parts ? rvt_session_prepare(session, sink) : -ENOMEM;
 
 	if (err) {
@@ -238,12 +256,15 @@ int rvt_parts_create(struct rvt_session *session, uint64_t bytes,
 	}
 	parts->session = session;
 	session->slices = &in_order;
-	if (!chosen)
-		session->options.slice_bytes = bytes;
-	err = rvt_session_cut(session, &parts->slices, &parts->n);
-	session->options.slice_bytes = chosen;
+	err = make(parts, bytes, ops);
+	if (err == -EAGAIN && rvt_session_choose_whole(session))
+		err = make(parts, bytes, ops);
+	if (err == -EAGAIN) {
+		rvt_session_forget_choice(session);
+		err = make(parts, bytes, ops);
+	}
 	if (!err)
-		err = decode_all(parts, ops);
+		rvt_session_add_skipped(session);
 	session->slices = NULL;
 	session->sink = NULL;
 	if (err) {

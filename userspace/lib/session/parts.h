@@ -16,18 +16,19 @@ struct rvt_parts_ops {
 	/*
 	 * What comes is of part @part, which is of @buffer; it is of no other part. What was told
 	 * of this one and of those behind it is void: it was decoded together with the one before,
-	 * because that carries more over its end than a synchronisation tells. Negative: ends it.
+	 * because that carries more over its end than a synchronisation tells; or, if it is part 0,
+	 * the recording is another one than its index says. Negative: ends it.
 	 */
 	int (*begin)(void *ctx, size_t part, unsigned int buffer);
 };
 
 /*
  * rvt_parts_create - cuts the recording into parts of about @bytes of trace (or
- * options.slice_bytes), and decodes all of them once, in order, to see that they fit together. A
- * buffer that several harts share is one part. @sink, without .aux, gets what they deliver, and
- * .end for each hart flow at the end of each part. options.count and .clock must not be set, and
- * options.jobs not be 0. Statistics of the session are those of this run. 0, what a call-back
- * returned, or -errno.
+ * options.slice_bytes), and decodes all of them once, in order, to see that they fit together: all
+ * of it, or what rvt_index_choose() chose. A buffer that several harts share is one part. @sink,
+ * without .aux, gets what they deliver, and .end for each hart flow at the end of each part.
+ * options.count and .clock must not be set, and options.jobs not be 0. Statistics of the session
+ * are those of this run. 0, what a call-back returned, or -errno.
  */
 int rvt_parts_create(struct rvt_session *session, uint64_t bytes,
 		     const struct rvt_session_sink *sink, const struct rvt_parts_ops *ops,

@@ -50,7 +50,7 @@ int rvt_session_give_up(struct rvt_session *session, int err, const char *path, 
 	return err;
 }
 
-static void forget_choice(struct rvt_session *session)
+void rvt_session_forget_choice(struct rvt_session *session)
 {
 	if (session->choice)
 		rvt_index_choice_free(session->choice);
@@ -65,7 +65,7 @@ void rvt_session_close(struct rvt_session *session)
 		return;
 	for (size_t i = 0; i < session->n_buffers; i++)
 		rvt_buffer_destroy(&session->buffers[i]);
-	forget_choice(session);
+	rvt_session_forget_choice(session);
 	rvt_missing_free(&session->missing);
 	rvt_session_forget_buffers(session);
 	free(session->buffers);
@@ -172,7 +172,7 @@ static int run_by_cpu(struct rvt_session *session)
 	return err;
 }
 
-static void forget_stats(struct rvt_session *session)
+void rvt_session_forget_stats(struct rvt_session *session)
 {
 	session->stats.session.trace_bytes = session->stats.session.missing_bytes = 0;
 	memset(&session->stats.stream, 0, sizeof(session->stats.stream));
@@ -207,11 +207,10 @@ static void reset(struct rvt_session *session)
 		slices->reset(slices->ctx);
 	else
 		session->sink->reset(session->sink->ctx);
-	forget_stats(session);
+	rvt_session_forget_stats(session);
 }
 
-/* Adds the statistics of segments that were not decoded, which the index has. */
-static void add_skipped(struct rvt_session *session)
+void rvt_session_add_skipped(struct rvt_session *session)
 {
 	const struct rvt_index *index = session->choice ? session->choice->index : NULL;
 
@@ -232,17 +231,20 @@ static int run_parallel(struct rvt_session *session)
 	return err;
 }
 
-/* Cuts within what is chosen may not fit, where those that the index has do. */
+bool rvt_session_choose_whole(struct rvt_session *session)
+{
+	const struct index_choice *choice = session->choice;
+
+	for (size_t i = 0; choice && i < choice->n_spans; i++)
+		choice->spans[i].whole = true;
+	return choice;
+}
+
 static int run_chosen(struct rvt_session *session)
 {
-	struct index_choice *choice = session->choice;
 	int err = run_parallel(session);
 
-	if (err != -EAGAIN || !choice)
-		return err;
-	for (size_t i = 0; i < choice->n_spans; i++)
-		choice->spans[i].whole = true;
-	return run_parallel(session);
+	return err == -EAGAIN && rvt_session_choose_whole(session) ? run_parallel(session) : err;
 }
 
 static int run(struct rvt_session *session)
@@ -253,12 +255,12 @@ static int run(struct rvt_session *session)
 	if (runs_parallel(session)) {
 		err = run_chosen(session);
 		if (!err)
-			add_skipped(session);
+			rvt_session_add_skipped(session);
 		if (err != -EAGAIN)
 			return err;
 	}
 	/* one thread decodes all of it */
-	forget_choice(session);
+	rvt_session_forget_choice(session);
 	err = options->by_cpu || options->count ? run_by_cpu(session) :
 						  rvt_session_run_merged(session);
 	return err == 1 ? 0 : err;
@@ -302,7 +304,7 @@ int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_si
 	session->sink = sink;
 	for (size_t i = 0; i < session->n_buffers; i++)
 		session->buffers[i].ctx = sink->ctx;
-	forget_stats(session);
+	rvt_session_forget_stats(session);
 	session->shared = shares_sinks(session);
 	if (warning && sink->warning)
 		sink->warning(sink->ctx, warning);

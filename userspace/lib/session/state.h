@@ -255,6 +255,20 @@ int rvt_session_run_merged(struct rvt_session *session);
 /* cut.c: what slices of the buffer must know of its beginning. */
 void rvt_session_prepare_slices(struct buffer *buffer);
 
+/* ---- what an index chose (rvt_index_choose()) ---- */
+
+/*
+ * Cuts within what is chosen may not fit, where those that the index has do: it is not cut from now
+ * on. Returns whether something is chosen.
+ */
+bool rvt_session_choose_whole(struct rvt_session *session);
+/* Forgets what was counted while decoding, to decode anew. */
+void rvt_session_forget_stats(struct rvt_session *session);
+/* All is decoded from now on. */
+void rvt_session_forget_choice(struct rvt_session *session);
+/* Adds the statistics of segments that were not decoded, which the index has. */
+void rvt_session_add_skipped(struct rvt_session *session);
+
 /* meta.c: encoders from the metadata text or a parameter file. 0 or -errno with *error. */
 int rvt_session_read_meta(struct rvt_session *session, char **error);
 int rvt_session_add_foreign(struct rvt_session *session, const struct rvt_perfdata_record *record,
