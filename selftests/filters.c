@@ -172,7 +172,10 @@ static void test_filters(void)
 	ret = record_filtered(&rec, "filter 0x%lx/0x%lx@%s", offset(__start_traced), size, exe);
 	check_where(ret, &rec, true, "filter: range");
 	ret = record_filtered(&rec, "stop 0x%lx/0x%lx@%s", offset(__start_traced), size, exe);
-	check_where(ret, &rec, false, "filter: left out");
+	if (ret == -EOPNOTSUPP)
+		tap_skip("no filter leaves a range out", "filter: left out");
+	else
+		check_where(ret, &rec, false, "filter: left out");
 	ret = record_filtered(&rec, "start 0x%lx@%s,stop 0x%lx@%s", offset(traced_begin), exe,
 			      offset(traced_end), exe);
 	check_where(ret, &rec, true, "filter: start and stop");

@@ -338,6 +338,10 @@ static void rvtrace_test_paths(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, rvtrace_encoder_path(enc, 3));
 	KUNIT_EXPECT_TRUE(test, enc->shares);
 	KUNIT_EXPECT_FALSE(test, rvtrace_path_is_exclusive(path));
+	/* Others feed what is behind a funnel. */
+	KUNIT_EXPECT_TRUE(test, cpumask_test_cpu(enc->cpu, &pib->near));
+	KUNIT_EXPECT_TRUE(test, cpumask_empty(&funnel->comp.near));
+	KUNIT_EXPECT_TRUE(test, cpumask_empty(&ram->near));
 
 	KUNIT_ASSERT_EQ(test, rvtrace_paths_find(single), 0);
 	KUNIT_EXPECT_FALSE(test, single->shares);

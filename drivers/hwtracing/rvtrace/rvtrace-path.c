@@ -80,14 +80,15 @@ static void rvtrace_path_add_lock(struct rvtrace_path *path, raw_spinlock_t *loc
 	path->nr_locks++;
 }
 
-/* What only this encoder feeds is accessed by its hart. */
+/* What only this encoder feeds, all before a funnel, is accessed by its hart. */
 static void rvtrace_path_take(const struct rvtrace_encoder *enc, struct rvtrace_path *path)
 {
 	unsigned int i;
 
-	cpumask_set_cpu(enc->cpu, &path->sink->running);
-	for (i = 0; i < path->nr_hops; i++)
+	for (i = 0; i < path->nr_hops && path->hops[i]->type != RVTRACE_TYPE_FUNNEL; i++)
 		cpumask_set_cpu(enc->cpu, &path->hops[i]->near);
+	if (rvtrace_path_is_exclusive(path))
+		cpumask_set_cpu(enc->cpu, &path->sink->running);
 }
 
 static void rvtrace_paths_find_locks(struct rvtrace_encoder *enc)
@@ -99,8 +100,7 @@ static void rvtrace_paths_find_locks(struct rvtrace_encoder *enc)
 		if (rvtrace_path_needs_locks(enc, path))
 			for (i = 0; i < enc->nr_paths; i++)
 				rvtrace_path_add_lock(path, &enc->paths[i].sink->lock);
-		if (rvtrace_path_is_exclusive(path))
-			rvtrace_path_take(enc, path);
+		rvtrace_path_take(enc, path);
 	}
 }
 

@@ -50,18 +50,21 @@ idle funnel testing ,topology=funnel rvtrace//u
 
 # A hart sleeps and wakes while another prepares its sink, which takes a while.
 check "restless: the program that sleeps is built" workload restless
+for topology in direct both; do
+	hook_options="--deep-idle --topology $topology"
+	# shellcheck disable=SC2016 # for the guest
+	guest restless testing "idle-loss=on,delay=500000,topology=$topology" 'taskset 2 ./restless & restless=$!
+		for i in 1 2 3 4 5; do
+			taskset 1 insmod rvtrace.ko || exit 1
+			taskset 1 perf-rvtrace record -q -C 1 -o data -e rvtrace//u -- true || exit 2
+			rmmod rvtrace
+		done
+		kill $restless'
+	ok $? "restless, $topology: recorded five times"
+	check "restless, $topology: no rule of the control interface was broken" no_violations
+	check "restless, $topology: no complaint of the kernel" quiet "$dir/console"
+done
 hook_options=--deep-idle
-# shellcheck disable=SC2016 # for the guest
-guest restless testing idle-loss=on,delay=500000 'taskset 2 ./restless & restless=$!
-	for i in 1 2 3 4 5; do
-		taskset 1 insmod rvtrace.ko || exit 1
-		taskset 1 perf-rvtrace record -q -C 1 -o data -e rvtrace//u -- true || exit 2
-		rmmod rvtrace
-	done
-	kill $restless'
-ok $? "restless: recorded five times"
-check "restless: no rule of the control interface was broken" no_violations
-check "restless: no complaint of the kernel" quiet "$dir/console"
 
 selftests idle testing idle-loss=on basic life flight switches
 rm -rf "$guest_bin"
