@@ -599,7 +599,8 @@ static bool wants_stamps(void *ctx, const struct rvt_index_segment *segment)
 	const uint64_t earliest = stamps->cpu == segment->cpu ? stamps->latest : 0;
 	const bool told = segment->earliest <= segment->latest;
 
-	stamps->latest = told || stamps->cpu != segment->cpu ? segment->latest : stamps->latest;
+	if (told || stamps->cpu != segment->cpu)
+		stamps->latest = segment->latest;
 	stamps->cpu = segment->cpu;
 	return told && earliest <= stamps->to && segment->latest >= stamps->from;
 }
