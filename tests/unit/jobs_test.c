@@ -76,15 +76,15 @@ static char *sort_lines(const char *text)
 	       "rm /tmp/rvtrace-jobs.$$; exit $s"
 
 /*
- * What @view prints, messages and status included (malloc'd), by @jobs in slices of @bytes.
- * @by_source: its lines are sorted so.
+ * What @view prints, messages and status included (malloc'd), by @jobs in slices of @bytes. @rest:
+ * of the command; BEHIND: its lines are sorted by source.
  */
-static char *print(const char *view, unsigned int bytes, unsigned int jobs, bool by_source)
+static char *print(const char *view, const char *rest, unsigned int bytes, unsigned int jobs)
 {
 	char *text = run_command("SMALL_SLICES=%u " PROGRAM " %s --jobs %u %s", bytes, view, jobs,
-				 by_source ? BEHIND : TOGETHER), *sorted;
+				 rest), *sorted;
 
-	if (!by_source)
+	if (strcmp(rest, BEHIND))
 		return text;
 	sorted = sort_lines(text);
 	free(text);
@@ -116,14 +116,14 @@ static void fail_differing(const char *one, const char *more, const char *format
  * Prints @view by several numbers of jobs, which must not differ, or only in how lines of several
  * sources mix. Returns how many bytes that is.
  */
-static size_t check_view(const char *view, unsigned int bytes, bool by_source, uint64_t seed)
+static size_t check_view(const char *view, const char *rest, unsigned int bytes, uint64_t seed)
 {
 	static const unsigned int jobs[] = { 2, 3, 8 };
-	char *one = print(view, bytes, 1, by_source);
+	char *one = print(view, rest, bytes, 1);
 	size_t printed = strlen(one);
 
 	for (size_t i = 0; i < sizeof(jobs) / sizeof(*jobs); i++) {
-		char *more = print(view, bytes, jobs[i], by_source);
+		char *more = print(view, rest, bytes, jobs[i]);
 
 		if (strcmp(one, more))
 			fail_differing(one, more, "seed %lu: SMALL_SLICES=%u %s --jobs %u",
@@ -141,15 +141,29 @@ static size_t check_views(const struct fixture *f, uint64_t seed)
 
 	for (size_t v = 0; v < sizeof(views) / sizeof(*views); v++) {
 		snprintf(view, sizeof(view), "%s -i %s", views[v], f->data);
-		printed += check_view(view, 150 << (seed + v) % 4, false, seed);
+		printed += check_view(view, TOGETHER, 150 << (seed + v) % 4, seed);
 	}
 	return printed;
+}
+
+/* The samples that inject makes: their file has the same bytes. */
+static void check_samples(const struct fixture *f, uint64_t seed)
+{
+	static const char *const letters[] = { "bIl4", "i100i", "i2usl8", "i1is50" };
+	char view[256], rest[256];
+
+	snprintf(view, sizeof(view), "inject -i %s -o %s.samples --itrace=%s", f->data, f->data,
+		 letters[seed % 4]);
+	snprintf(rest, sizeof(rest), "2>&1; s=$?; cksum <%s.samples; rm %s.samples; exit $s",
+		 f->data, f->data);
+	check_view(view, rest, 150 << seed / 4 % 4, seed);
 }
 
 static size_t check_recording(struct fixture *f, uint64_t seed)
 {
 	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
 	f->writer = NULL;
+	check_samples(f, seed);
 	return check_views(f, seed);
 }
 
@@ -172,7 +186,7 @@ static size_t check_dump(struct fixture *f, uint64_t seed)
 	for (size_t v = 0; v < sizeof(prints) / sizeof(*prints); v++) {
 		snprintf(view, sizeof(view), "decode --params %s --raw %s@%#llx --print %s %s",
 			 params, f->programs[0], HART_BASE, prints[v], f->data);
-		printed += check_view(view, 150 << (seed + v) % 4, true, seed);
+		printed += check_view(view, BEHIND, 150 << (seed + v) % 4, seed);
 	}
 	unlink(params);
 	return printed;

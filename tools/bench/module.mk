@@ -37,6 +37,11 @@ bench-index:
 	@$(MAKE) --no-print-directory lab
 	@tools/bench/index
 
+## make bench-inject  what several processors bring to samples
+bench-inject: $(B)/host/perf-rvtrace
+	@tools/bench/inject
+.PHONY: bench-inject
+
 ## make bench-without  what each mechanism of the engine brings
 bench-without:
 	@tools/setup-host valgrind

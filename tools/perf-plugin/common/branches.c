@@ -33,6 +33,12 @@ void branches_destroy(struct branches *branches)
 	free(branches);
 }
 
+void branches_clear(struct branches *branches)
+{
+	for (size_t i = 0; i < MAX_CPUS; i++)
+		branches->cpus[i].filled = 0;
+}
+
 static size_t slot_of(const struct rvt_hart_flow *hart)
 {
 	return hart->cpu >= 0 && hart->cpu < MAX_CPUS ? hart->cpu : 0;

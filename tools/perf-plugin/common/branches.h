@@ -11,6 +11,8 @@ struct branches;
 /* Makes one stack of @size entries for each cpu. NULL: out of memory. */
 struct branches *branches_create(unsigned int size);
 void branches_destroy(struct branches *branches);
+/* Forgets all. */
+void branches_clear(struct branches *branches);
 /*
  * branches_add - adds @transfer. Forgets branches from before a gap or of another thread, as
  * readers take it that the code between two neighbours was executed. Returns 0 or -ENOMEM.

@@ -216,14 +216,33 @@ static int put_sample(struct sampling *s, uint64_t n, uint64_t time)
 	return err;
 }
 
-/* Chooses how long after the end of its period the next sample is (Knuth's MMIX generator). */
+/* Returns the next random number of 31 bits (Knuth's MMIX generator). */
+static uint64_t draw(struct itrace_clock *clock)
+{
+	clock->random = clock->random * 6364136223846793005 + 1442695040888963407;
+	return clock->random >> 33;
+}
+
+void itrace_begin(const struct itrace *itrace, struct itrace_clock *clock, uint64_t seed)
+{
+	uint64_t period = itrace->period ? itrace->period : 1, done;
+
+	*clock = (struct itrace_clock){ .random = seed };
+	done = draw(clock) << 31;
+	done = (done | draw(clock)) % period;
+	if (itrace->unit == ITRACE_NS)
+		clock->ns = done;
+	else
+		clock->insns = done;
+}
+
+/* Chooses how long after the end of its period the next sample is. */
 static uint64_t choose_late(struct sampling *s)
 {
 	uint64_t most = s->itrace->tick_ns < s->itrace->period ? s->itrace->tick_ns :
 			s->itrace->period;
 
-	s->clock->random = s->clock->random * 6364136223846793005 + 1442695040888963407;
-	return most ? (s->clock->random >> 33) % most : 0;
+	return most ? draw(s->clock) % most : 0;
 }
 
 /* Takes samples by the time that passed while code ran. */

@@ -39,6 +39,11 @@ struct itrace_clock {
 };
 
 /*
+ * itrace_begin - begins sampling amid a trace: @seed tells how far the first period has come, so
+ * that each instruction, or ns, is as likely as any other to have the first sample.
+ */
+void itrace_begin(const struct itrace *itrace, struct itrace_clock *clock, uint64_t seed);
+/*
  * itrace_sample - calls @sample for each sample that is due in @line, which ran as struct
  * rvt_transfers_ops.line says: with the address of the instruction, the number of instructions
  * since the last sample, and its time in @hart->time. A sample by time is taken at the end of its

@@ -48,6 +48,7 @@ struct printer {
 /* The pages of a buffer that are to be copied. */
 struct queue {
 	struct page *first, **last;
+	size_t begun;	/* pages */
 	size_t left;	/* pages to copy, with those that are not there yet */
 	uint64_t time;	/* of what comes next in it */
 };
@@ -60,6 +61,7 @@ struct stream {
 	const struct pages_ops *ops;
 	FILE *out, *again;
 	uint64_t written, to_drop;	/* of all sources together */
+	bool any;		/* something was written */
 	uint64_t *sources;	/* lines written, and then lines to drop */
 	char *line;		/* an incomplete line */
 	size_t len, room;
@@ -133,7 +135,6 @@ static void *begin_page(void *ctx, void *printer, unsigned int buffer)
 	struct printing *printing = ctx;
 	struct page *page = calloc(1, sizeof(*page));
 
-	(void)buffer;
 	if (!page)
 		return NULL;
 	page->fd = -1;
@@ -147,7 +148,9 @@ static void *begin_page(void *ctx, void *printer, unsigned int buffer)
 	}
 	setvbuf(page->out, page->printer->buffer, _IOFBF, FILE_BUFFER);
 	rewind(page->out);	/* so that ftello() need not ask the system any more */
-	printing->ops->begin(page->printer->own, page->out, page->errors);
+	printing->ops->begin(page->printer->own, &(struct pages_slice){
+		.out = page->out, .errors = page->errors,
+		.buffer = buffer, .number = printing->queues[buffer].begun++ });
 	page->next = printing->pages;
 	printing->pages = page;
 	return page;
@@ -262,6 +265,7 @@ static int write_once(struct stream *stream, const char *bytes, size_t size)
 {
 	size_t drop = size < stream->to_drop ? size : stream->to_drop, left = size - drop;
 
+	stream->any |= size > 0;
 	stream->to_drop -= drop;
 	if (left && fwrite(bytes + drop, 1, left, stream->out) != left)
 		return -EPIPE;
@@ -422,6 +426,7 @@ static ssize_t print_again(void *ctx, const char *bytes, size_t size)
 	struct stream *stream = ctx;
 	size_t drop = size < stream->to_drop ? size : stream->to_drop, left = size - drop;
 
+	stream->any |= size > 0;
 	if (stream->sources && (stream->to_drop || stream->len))
 		return each_line(stream, bytes, size, pass_line) ? 0 : (ssize_t)size;
 	stream->to_drop -= drop;
@@ -434,8 +439,11 @@ static void start_again(void *ctx)
 	struct printing *printing = ctx;
 
 	forget(printing, false);
+	fflush(printing->text.out);
 	if (printing->ops->again)
 		printing->ops->again(printing->ops->ctx);
+	if (printing->ops->apart)
+		return;
 	printing->text.to_drop = printing->text.written;
 	printing->errors.to_drop = printing->errors.written;
 }
@@ -510,9 +518,9 @@ static int run(struct printing *printing, struct page *only)
 	const struct pages_ops *ops = printing->ops;
 	const struct rvt_session_sink *own = &only->printer->sink;
 	const struct rvt_session_slices slices = {
-		.ctx = printing, .overlap = ops->overlap, .plan = plan, .open = open_printer,
-		.begin = begin_page, .moment = mark_page, .end = end_page, .join = join_page,
-		.waiting = waiting, .reset = start_again,
+		.ctx = printing, .overlap = ops->overlap, .apart = ops->apart, .plan = plan,
+		.open = open_printer, .begin = begin_page, .moment = mark_page, .end = end_page,
+		.join = join_page, .waiting = waiting, .reset = start_again,
 	};
 	const struct rvt_session_sink sink = {
 		.size = sizeof(sink),
@@ -522,7 +530,8 @@ static int run(struct printing *printing, struct page *only)
 	};
 	int err;
 
-	ops->begin(only->printer->own, printing->text.again, printing->errors.again);
+	ops->begin(only->printer->own, &(struct pages_slice){
+		.out = printing->text.again, .errors = printing->errors.again });
 	err = ops->run(ops->ctx, &sink, &slices);
 	if (!err && ops->end)
 		err = ops->end(only->printer->own);
@@ -546,6 +555,8 @@ int pages_run(const struct pages_ops *ops, FILE *out)
 		err = -EPIPE;
 	err = close_stream(&printing.text, err);
 	err = close_stream(&printing.errors, err);
+	if (ops->told_errors)
+		*ops->told_errors = printing.errors.any;
 	forget(&printing, true);
 	if (only.printer)
 		close_printer(&printing, only.printer, true);

@@ -11,10 +11,19 @@
 #include <rvtrace/session.h>
 #include "session/slices.h"
 
+/* A slice that begins, which prints to .out; lines for standard error to .errors. */
+struct pages_slice {
+	FILE *out, *errors;	/* .errors: NULL unless pages_ops.errors */
+	/* its buffer, and how many of that are before it; of all that one thread prints: 0 */
+	unsigned int buffer;
+	size_t number;
+};
+
 struct pages_ops {
 	void *ctx;
-	bool overlap;		/* as in struct rvt_session_slices */
+	bool overlap, apart;	/* as in struct rvt_session_slices */
 	bool errors;		/* slices also have lines for standard error */
+	bool *told_errors;	/* set if any are written there; NULL: nobody asks */
 	/*
 	 * For output that only needs the order of lines within each of several sources: returns the
 	 * source, less than .n_sources, of @line, which includes its newline. @error: a line for
@@ -29,14 +38,13 @@ struct pages_ops {
 	void *(*open)(void *ctx, struct rvt_session_sink *sink);
 	/* Ends a printer. @valid: the output has all or some of what it printed. */
 	void (*close)(void *printer, bool valid);
-	/*
-	 * Begins a slice, which prints to @out; lines for standard error to @errors, NULL unless
-	 * .errors.
-	 */
-	void (*begin)(void *printer, FILE *out, FILE *errors);
+	void (*begin)(void *printer, const struct pages_slice *slice);
 	/* Ends a slice: writes what is buffered. Returns 0 or -errno. May be NULL. */
 	int (*end)(void *printer);
-	/* One thread prints all again: discard what call-backs have counted. May be NULL. */
+	/*
+	 * One thread prints all again: discard what call-backs have counted. With .apart, which it
+	 * is needed for, also what the output has: that may not be the same again.
+	 */
 	void (*again)(void *ctx);
 	/* Calls rvt_session_run_slices() and returns what that returns. */
 	int (*run)(void *ctx, const struct rvt_session_sink *sink,

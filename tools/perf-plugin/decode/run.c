@@ -22,7 +22,6 @@ struct text {
 	struct decode_output output;
 	struct decode_printer **printers;	/* by source; NULL: nothing to print yet */
 	bool *seen;				/* by source: decoded, even if not printed */
-	bool lost;
 };
 
 /* ---- the dump ---- */
@@ -60,7 +59,6 @@ static void report(struct text *text, const struct rvt_event *event, const unsig
 	const struct decode_job *job = text->job;
 	char name[SOURCE_NAME];
 
-	text->lost = true;
 	fprintf(text->errors, "%s: offset 0x%" PRIx64 ": ", job->path,
 		offset_of(job, event->offset));
 	if (source && job->tagged) {
@@ -146,7 +144,7 @@ static void close_text(void *ctx, bool valid)
 		job->seen[i] = true;
 		job->n_sources++;
 	}
-	job->lost |= valid && text->lost;
+	(void)valid;
 	decode_output_close(&text->output);
 	free(text->printers);
 	free(text->seen);
@@ -175,12 +173,12 @@ static void *open_text(void *ctx, struct rvt_session_sink *sink)
 	return text;
 }
 
-static void begin_text(void *ctx, FILE *out, FILE *errors)
+static void begin_text(void *ctx, const struct pages_slice *slice)
 {
 	struct text *text = ctx;
 
-	text->out = out;
-	text->errors = errors;
+	text->out = slice->out;
+	text->errors = slice->errors;
 	text->output.error = 0;
 }
 
@@ -228,8 +226,8 @@ static unsigned int source_of(void *ctx, bool error, const char *line, size_t le
 int decode_run(struct decode_job *job)
 {
 	struct pages_ops ops = {
-		.ctx = job, .errors = true, .open = open_text, .close = close_text,
-		.begin = begin_text, .end = end_text, .run = run,
+		.ctx = job, .errors = true, .told_errors = &job->lost, .open = open_text,
+		.close = close_text, .begin = begin_text, .end = end_text, .run = run,
 	};
 	struct rvt_session_totals stats;
 	unsigned int n = 1;

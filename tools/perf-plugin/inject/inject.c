@@ -14,7 +14,7 @@ static const char help[] =
 ITRACE_HELP
 "  -o, --output FILE     instead of perf.data.injected\n"
 "  --no-arch             do not say that the program is RISC-V's: hotspot refuses that\n"
-"  --jobs N              threads, for samples that do not depend on those before (b, c, r, I)\n"
+"  --jobs N              threads; samples with g, G or L are made by one\n"
 VIEW_HELP;
 
 enum { OPT_ITRACE = 256, OPT_NO_ARCH, OPT_JOBS, OPT_NOTHING };
@@ -43,7 +43,7 @@ static int run(const struct view_options *options, const struct itrace *itrace, 
 	if (rvt_session_is_ctr(view_session(view)))
 		err = ctr_inject(view, output, arch);
 	else
-		err = trace_inject(view, itrace, output, arch, options->session.jobs > 1);
+		err = trace_inject(view, itrace, output, arch);
 	view_close(view);
 	return err ? 1 : 0;
 }
@@ -81,6 +81,7 @@ int cmd_inject(int argc, char **argv)
 		return cmd_error(1, "the output must be a file: its header is written at the end");
 	if (itrace_parse(letters, "", &itrace) || cmd_jobs(jobs, &options.session.jobs))
 		return 1;
+	options.session.by_cpu = itrace.ignore_time;
 	options.session.slice_bytes = INJECT_SLICE_BYTES;
 	if (!trace_in_slices(&itrace))
 		options.session.jobs = 1;

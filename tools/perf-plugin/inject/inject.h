@@ -8,20 +8,20 @@
 #include "common/view.h"
 #include "session/access.h"
 
-/* So much trace makes some MB of samples. */
-#define INJECT_SLICE_BYTES (64u << 10)
+/*
+ * ---- inject/trace.c: samples of the trace ----
+ *
+ * They are made in slices of the trace, the same ones for any number of threads. Sampling of
+ * instructions begins anew in each slice, somewhere in a period; so do last branches. Samples with
+ * call chains, which go through all of the trace, one thread makes in one go.
+ */
 
-/*
- * inject/trace.c: returns whether no sample depends on those before, so that several threads can
- * make them.
- */
+#define INJECT_SLICE_BYTES (128u << 10)
+
+/* Returns whether samples are made in slices. */
 bool trace_in_slices(const struct itrace *itrace);
-/*
- * Writes @output. @slices: trace_in_slices(), and the session has several threads. Returns 0, or
- * -errno after a message.
- */
-int trace_inject(struct view *view, const struct itrace *itrace, const char *output, bool arch,
-		 bool slices);
+/* Writes @output. Returns 0, or -errno after a message. */
+int trace_inject(struct view *view, const struct itrace *itrace, const char *output, bool arch);
 
 /* ---- inject/sample.c: a PERF_RECORD_SAMPLE in the making ---- */
 

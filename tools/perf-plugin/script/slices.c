@@ -51,12 +51,11 @@ static void *open_printer(void *ctx, struct rvt_session_sink *sink)
 	return printer;
 }
 
-static void begin(void *ctx, FILE *out, FILE *errors)
+static void begin(void *ctx, const struct pages_slice *slice)
 {
 	struct printer *printer = ctx;
 
-	(void)errors;
-	printer->script.out = out;
+	printer->script.out = slice->out;
 }
 
 static void again(void *ctx)

@@ -36,7 +36,7 @@ struct rvt_clock {
 	uint64_t insns_before;	/* that are held of these */
 	bool timed;		/* .time is known */
 	uint64_t time;		/* until which time was told */
-	uint64_t rate_ns, rate_insns;	/* .rate_insns 0: not known */
+	struct rvt_clock_speed speed;
 	bool guessed;
 };
 
@@ -100,7 +100,8 @@ void rvt_clock_reset(struct rvt_clock *clock)
 {
 	forget(clock);
 	clock->timed = clock->guessed = false;
-	clock->time = clock->rate_ns = clock->rate_insns = 0;
+	clock->time = 0;
+	clock->speed = (struct rvt_clock_speed){ 0 };
 }
 
 /* ---- what is held ---- */
@@ -229,6 +230,16 @@ bool rvt_clock_guessed(const struct rvt_clock *clock)
 	return clock->guessed;
 }
 
+struct rvt_clock_speed rvt_clock_speed(const struct rvt_clock *clock)
+{
+	return clock->speed;
+}
+
+void rvt_clock_set_speed(struct rvt_clock *clock, const struct rvt_clock_speed *speed)
+{
+	clock->speed = *speed;
+}
+
 /* ---- what is told ---- */
 
 static int tell_item(struct rvt_clock *clock, const struct item *item,
@@ -263,10 +274,11 @@ static int tell_items(struct rvt_clock *clock, size_t first, size_t end, uint64_
 /* How long @insns instructions take; 0 where no rate is known. */
 static uint64_t duration(struct rvt_clock *clock, uint64_t insns)
 {
-	if (insns && !clock->rate_insns)
+	const struct rvt_clock_speed *speed = &clock->speed;
+
+	if (insns && !speed->insns)
 		clock->guessed = true;
-	return clock->rate_insns ?
-		(uint64_t)((__uint128_t)insns * clock->rate_ns / clock->rate_insns) : 0;
+	return speed->insns ? (uint64_t)((__uint128_t)insns * speed->ns / speed->insns) : 0;
 }
 
 /* All that is held, which was executed until @to at the latest. */
@@ -277,7 +289,7 @@ static int tell_all(struct rvt_clock *clock, uint64_t to)
 	uint64_t after = clock->paused ? duration(clock, insns_after) : 0;
 	int err;
 
-	if (!clock->paused || !clock->rate_insns || before + after >= to - from) {
+	if (!clock->paused || !clock->speed.insns || before + after >= to - from) {
 		err = tell_items(clock, 0, clock->n_items, clock->insns, from, to);
 	} else {
 		err = tell_items(clock, 0, clock->pause, clock->insns_before, from, from + before);
@@ -302,10 +314,8 @@ int rvt_clock_stamp(struct rvt_clock *clock, uint64_t time)
 	clock->timed = true;
 	if (time < from)
 		time = from;
-	if (known) {
-		clock->rate_ns = time - from;
-		clock->rate_insns = insns;
-	}
+	if (known)
+		clock->speed = (struct rvt_clock_speed){ .insns = insns, .ns = time - from };
 	return tell_all(clock, time);
 }
 

@@ -657,8 +657,7 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 		rvt_flow_begin_slice(hart->base.flow,
 				     rvt_flow_slice(hart->base.flow)->goes_on);
 		memset(&hart->base.context, 0, sizeof(hart->base.context));
-		if (hart->clock)
-			rvt_clock_reset(hart->clock);
+		rvt_hart_begin_clock(hart);
 		err = rvt_hart_begin_record(hart, &buffer->records[slice->record]);
 	}
 	return err;
@@ -693,7 +692,7 @@ bool rvt_buffer_slice_slow(const struct buffer *buffer)
 
 	if (!slices || buffer->record >= buffer->n_records)
 		return false;
-	return (slices->moment && !session->options.by_cpu &&
+	return (slices->moment && !slices->apart && !session->options.by_cpu &&
 		(session->n_buffers > 1 || session->shared)) ||
 		buffer->records[buffer->record].offset + buffer->done >= buffer->slice->to;
 }
@@ -707,6 +706,18 @@ static void count_slice(struct slice *slice, const struct hart_flow *hart)
 	add_flow_stats(&slice->stats.flow, &hart->before, -1);
 }
 
+static void note_clock(struct slice *slice, const struct hart_flow *hart)
+{
+	const struct rvt_session_slices *slices = session_slices(hart->session);
+	const struct rvt_clock_speed speed = rvt_clock_speed(hart->clock);
+
+	if (speed.insns)
+		slice->speed = speed;
+	/* the slice before may know it */
+	if (!slices || !slices->apart)
+		slice->untimed_at_begin |= rvt_clock_guessed(hart->clock);
+}
+
 /* Notes what the slice takes for granted of the one before, and what it tells the one behind. */
 static void note_slice(struct slice *slice, const struct hart_flow *hart)
 {
@@ -716,8 +727,8 @@ static void note_slice(struct slice *slice, const struct hart_flow *hart)
 	slice->unowned_at_begin |= !hart->owned && executed;
 	slice->timed_at_end |= hart->base.time_exact;
 	slice->untimed_at_begin |= !hart->base.time_exact && executed;
-	/* by the rate that the slice before knows */
-	slice->untimed_at_begin |= hart->clock && rvt_clock_guessed(hart->clock);
+	if (hart->clock)
+		note_clock(slice, hart);
 	slice->executed |= executed;
 	slice->lost_at_end |= hart->no_code;
 	slice->n_edges += rvt_flow_leads_on(hart->base.flow);

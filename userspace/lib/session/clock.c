@@ -62,11 +62,23 @@ int rvt_hart_open_clock(struct hart_flow *hart)
 {
 	const struct rvt_session *session = hart->session;
 	const struct rvt_clock_sink sink = { .ctx = hart, .runs = tell_runs, .event = tell_event };
+	int err;
 
 	if (!session->options.clock || session->options.count || session->live ||
 	    !session->sink->runs)
 		return 0;
-	return rvt_clock_create(&sink, sizeof(struct rvt_hart_flow), &hart->clock);
+	err = rvt_clock_create(&sink, sizeof(struct rvt_hart_flow), &hart->clock);
+	if (!err)
+		rvt_clock_set_speed(hart->clock, &hart->buffer->speed);
+	return err;
+}
+
+void rvt_hart_begin_clock(struct hart_flow *hart)
+{
+	if (!hart->clock)
+		return;
+	rvt_clock_reset(hart->clock);
+	rvt_clock_set_speed(hart->clock, &hart->buffer->speed);
 }
 
 static struct rvt_hart_flow state_of(const struct hart_flow *hart)

@@ -19,6 +19,7 @@ struct thread_pool {
 	struct slice *slices;	/* by buffer */
 	struct slice **order;	/* in which they are taken */
 	struct joint *joints;	/* by buffer */
+	struct slice **first;	/* by buffer */
 	atomic_size_t n_slices;	/* those behind are void: an earlier one goes on to the end */
 	size_t next;		/* .order: those before it are taken */
 	size_t n_taken, n_joined;
@@ -59,7 +60,8 @@ static int plan(struct thread_pool *pool)
 
 	pool->order = calloc(pool->n_slices + 1, sizeof(*pool->order));
 	pool->joints = calloc(session->n_buffers + 1, sizeof(*pool->joints));
-	if (!n_slices || !pool->order || !pool->joints) {
+	pool->first = calloc(session->n_buffers + 1, sizeof(*pool->first));
+	if (!n_slices || !pool->order || !pool->joints || !pool->first) {
 		free(n_slices);
 		return -ENOMEM;
 	}
@@ -68,6 +70,7 @@ static int plan(struct thread_pool *pool)
 
 		pool->order[i] = &pool->slices[i];
 		joint->next = joint->next ? joint->next : &pool->slices[i];
+		pool->first[pool->slices[i].buffer] = joint->next;
 		joint->end = &pool->slices[i + 1];
 		n_slices[pool->slices[i].buffer]++;
 	}
@@ -312,6 +315,24 @@ static int end_edges(struct worker *worker, struct buffer *buffer, struct slice 
 	return next && next == worker->next ? 0 : rvt_buffer_end_edges(buffer, executed);
 }
 
+/*
+ * How fast flow runs, which a slice that knows nothing of the one before takes from the first of
+ * its buffer. That one is small and taken earlier, so that nobody waits for long.
+ */
+static void take_speed(struct thread_pool *pool, struct buffer *buffer, const struct slice *slice)
+{
+	const struct rvt_session_slices *slices = session_slices(pool->session);
+	const struct slice *first = pool->first[slice->buffer];
+
+	if (!slices || !slices->apart || slice == first)
+		return;
+	session_lock(pool->session);
+	while (!first->ended && !pool->error)
+		pthread_cond_wait(&pool->joined, &pool->session->lock);
+	buffer->speed = first->speed;
+	session_unlock(pool->session);
+}
+
 /* More is carried over the end of @slice than a synchronisation tells. 0, or -EAGAIN. */
 static int go_on_to_end(struct thread_pool *pool, struct slice *slice)
 {
@@ -324,8 +345,10 @@ static int go_on_to_end(struct thread_pool *pool, struct slice *slice)
 static int decode_slice(struct worker *worker, struct slice *slice)
 {
 	struct buffer *buffer = &worker->buffers[slice->buffer];
-	int err = rvt_buffer_begin_slice(buffer, slice), more = 1;
+	int err, more = 1;
 
+	take_speed(worker->pool, buffer, slice);
+	err = rvt_buffer_begin_slice(buffer, slice);
 	enter_span(buffer, slice);
 	while (!err && more && !rvt_buffer_slice_done(buffer)) {
 		uint64_t time = buffer->time;
@@ -503,6 +526,7 @@ int rvt_session_run_parallel(struct rvt_session *session)
 {
 	const struct rvt_session_slices *slices = session_slices(session);
 	struct thread_pool pool = { .session = session, .joined = PTHREAD_COND_INITIALIZER };
+	const bool apart = slices && slices->apart;
 	struct worker *workers = NULL;
 	unsigned int n = 0;
 	size_t n_slices;
@@ -514,7 +538,7 @@ int rvt_session_run_parallel(struct rvt_session *session)
 	if (!err) {
 		n = count_workers(&pool);
 		workers = calloc(n + 1, sizeof(*workers));
-		err = !workers ? -ENOMEM : n < 2 && !session->spans ? -EAGAIN :
+		err = !workers ? -ENOMEM : n < 2 && !session->spans && !apart ? -EAGAIN :
 		      n ? run_workers(&pool, workers, n) : 0;
 	}
 	if (!err && !slices)
@@ -528,6 +552,7 @@ int rvt_session_run_parallel(struct rvt_session *session)
 	for (size_t i = 0; i < session->n_buffers && pool.joints; i++)
 		free(pool.joints[i].sources);
 	free(pool.joints);
+	free(pool.first);
 	free(pool.order);
 	rvt_session_free_slices(pool.slices, n_slices);
 	return err;

@@ -190,12 +190,13 @@ static bool times_by_records(const struct rvt_session *session)
 
 static bool runs_parallel(const struct rvt_session *session)
 {
+	const struct rvt_session_slices *slices = session_slices(session);
 	const struct rvt_session_sink *sink = session->sink;
 
-	if (session->spans && session_slices(session))
+	if (slices && (session->spans || slices->apart))
 		return !times_by_records(session);
 	return session->options.jobs > 1 && !times_by_records(session) &&
-	       (session_slices(session) || (session->options.count && sink->reset));
+	       (slices || (session->options.count && sink->reset));
 }
 
 /* Tells the sink that what slices have told is void. */

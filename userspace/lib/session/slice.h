@@ -6,6 +6,7 @@
 #ifndef SESSION_SLICE_H
 #define SESSION_SLICE_H
 
+#include <rvtrace/clock.h>
 #include "session/access.h"
 
 /* How the flow of the slice before goes on. */
@@ -45,6 +46,7 @@ struct slice {
 	bool untimed_at_begin, timed_at_end;	/* as for contexts */
 	bool held_at_end;	/* the next one's first time stamp is that of what this one ran */
 	bool unsure, silent, missed;	/* see struct rvt_stream */
+	struct rvt_clock_speed speed;	/* the last one that was known */
 	struct slice_source *sources;	/* that had messages in it (malloc'd) */
 	size_t n_sources;
 	const struct span *span;	/* it is part of; NULL: of all */

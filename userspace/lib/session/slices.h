@@ -31,6 +31,14 @@ struct rvt_session_slices {
 	 * begins with the same (rvt_hart_flow.resumed), is to leave out what was told so.
 	 */
 	bool overlap;
+	/*
+	 * Slices know less of each other: where no stamp tells how fast flow ran (options.clock),
+	 * it is taken for as fast as in the first slice of its buffer, not as in the slice before.
+	 * What is delivered is the same for any number of jobs, one among them, but its times may
+	 * be others than what rvt_session_run() delivers. And .moment is told now and then, so that
+	 * what buffers deliver is roughly in the order of time.
+	 */
+	bool apart;
 	/* First: how many slices each of the buffers has. */
 	int (*plan)(void *ctx, const size_t *n_slices, unsigned int n_buffers);
 	/*
@@ -71,12 +79,15 @@ struct rvt_session_slices {
 	size_t (*waiting)(void *ctx, unsigned int *buffer);
 	/*
 	 * Slices do not fit together: all will be told again, by one thread and with the sink's own
-	 * context. What was joined will be the same then.
+	 * context. What was joined will be the same then, unless .apart.
 	 */
 	void (*reset)(void *ctx);
 };
 
-/* As rvt_session_run(), in slices if @slices is not NULL and options.jobs is more than 1. */
+/*
+ * As rvt_session_run(), in slices if @slices is not NULL and options.jobs is more than 1, or
+ * .apart.
+ */
 int rvt_session_run_slices(struct rvt_session *session, const struct rvt_session_sink *sink,
 			   const struct rvt_session_slices *slices);
 

@@ -160,6 +160,7 @@ struct buffer {
 	bool pending;		/* bytes before .done have more messages */
 	uint64_t time;		/* of the last thing decoded */
 	bool was_left;		/* before this step the flow was the next slice's already */
+	struct rvt_clock_speed speed;	/* at which the clocks of its hart flows begin */
 	int error;		/* of a call-back that could not return it */
 	uintptr_t used, used_end;	/* of the file, and still in memory */
 	/* the last compressed chunk that was looked at */
@@ -370,12 +371,14 @@ bool rvt_encoder_tells_time(const struct encoder *encoder);
  * returned.
  *
  * rvt_hart_open_clock - makes .clock if it is wanted.
+ * rvt_hart_begin_clock - a slice begins. Without .clock nothing.
  * rvt_hart_hold_runs, rvt_hart_hold_event - into .clock, which is there.
  * rvt_hart_stamp - all before was executed by @time. Without .clock nothing.
  * rvt_hart_flush_clock - before the cursor moves, or nothing more comes: all before was executed by
  * @limit (UINT64_MAX: not known). Without .clock nothing.
  */
 int rvt_hart_open_clock(struct hart_flow *hart);
+void rvt_hart_begin_clock(struct hart_flow *hart);
 int rvt_hart_hold_runs(struct hart_flow *hart, const struct rvt_run *runs, size_t n);
 int rvt_hart_hold_event(struct hart_flow *hart, const struct rvt_event *event);
 int rvt_hart_stamp(struct hart_flow *hart, uint64_t time);
