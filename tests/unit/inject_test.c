@@ -233,44 +233,6 @@ static void by_instructions(void **state)
 }
 
 /*
- * Each instruction is as likely as any other to have a sample: those that come once in each slice,
- * at its beginning, too. Counted are the samples of each PERIOD-th part of what was executed.
- */
-static void check_fair(const struct fixture *f, unsigned int bytes,
-		       const struct samples samples[CPUS])
-{
-	size_t at = 0, of[PERIOD] = { 0 }, least = SIZE_MAX, most = 0;
-
-	(void)bytes;
-	/* places are told by going on from the sample before */
-	for (size_t i = 0; i < samples[0].n; i++, at++) {
-		while (at < total(f, 0) && executed(f, 0, at) != samples[0].at[i]->ip)
-			at++;
-		assert_true(at < total(f, 0));
-		of[at % PERIOD]++;
-	}
-	for (size_t i = 0; i < PERIOD; i++) {
-		least = of[i] < least ? of[i] : least;
-		most = of[i] > most ? of[i] : most;
-	}
-	/* without a phase that changes, all would be in one place */
-	assert_true(most < samples[0].n / 4 && least * 20 > samples[0].n / PERIOD);
-}
-
-static void phases(void **state)
-{
-	struct fixture *f;
-
-	(void)state;
-	if (access(PROGRAM, X_OK))
-		skip();
-	session_setup((void **)&f);
-	record(f, 1);
-	inject(f, "i37i", 150, 2, check_fair);
-	session_teardown((void **)&f);
-}
-
-/*
  * By time: no sample is of the time in which the program was stopped, which would take hundreds,
  * though a slice begins without knowing how fast it runs. Samples weigh all that was executed
  * before the last of them.
@@ -310,7 +272,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_instruction),
 		cmocka_unit_test(by_instructions),
-		cmocka_unit_test(phases),
 		cmocka_unit_test(by_time),
 	};
 

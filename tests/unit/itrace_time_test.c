@@ -210,9 +210,58 @@ static void shares(void **state)
 	}
 }
 
+#define PHASES 16
+#define SLICES 20000
+
+/* Of each sixteenth of the period, how many slices begin in it, and how often the next does so. */
+static void begin_slices(const char *letters, uint64_t (*begun)(const struct itrace_clock *clock))
+{
+	unsigned int counts[PHASES] = { 0 }, again = 0, before = 0;
+	struct itrace itrace;
+
+	assert_int_equal(itrace_parse(letters, NULL, &itrace), 0);
+	for (uint64_t seed = 1; seed <= SLICES; seed++) {
+		struct itrace_clock clock;
+		unsigned int phase;
+
+		itrace_begin(&itrace, &clock, seed);
+		assert_in_range(begun(&clock), 0, itrace.period - 1);
+		phase = begun(&clock) * PHASES / itrace.period;
+		counts[phase]++;
+		again += phase == before;
+		before = phase;
+	}
+	for (unsigned int i = 0; i < PHASES; i++)
+		assert_in_range(counts[i], SLICES / PHASES * 9 / 10, SLICES / PHASES * 11 / 10);
+	assert_in_range(again, SLICES / PHASES / 2, SLICES / PHASES * 2);
+}
+
+static uint64_t insns_of(const struct itrace_clock *clock)
+{
+	return clock->insns;
+}
+
+static uint64_t ns_of(const struct itrace_clock *clock)
+{
+	/* what no sample stands for yet is what runs from now on */
+	assert_int_equal(clock->insns, 0);
+	return clock->ns;
+}
+
+/* Slices begin anywhere in a period, one as likely as the other. */
+static void phases(void **state)
+{
+	(void)state;
+	begin_slices("i1000i", insns_of);
+	begin_slices("i1000000007i", insns_of);
+	begin_slices("i100us", ns_of);
+	begin_slices("i1000ms", ns_of);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(phases),
 		cmocka_unit_test(shares),
 	};
 

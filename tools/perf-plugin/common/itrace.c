@@ -223,11 +223,19 @@ static uint64_t draw(struct itrace_clock *clock)
 	return clock->random >> 33;
 }
 
+/* Seeds that are alike become numbers that are not (the end of Steele's SplitMix64). */
+static uint64_t mix(uint64_t seed)
+{
+	seed = (seed ^ seed >> 30) * 0xbf58476d1ce4e5b9;
+	seed = (seed ^ seed >> 27) * 0x94d049bb133111eb;
+	return seed ^ seed >> 31;
+}
+
 void itrace_begin(const struct itrace *itrace, struct itrace_clock *clock, uint64_t seed)
 {
 	uint64_t period = itrace->period ? itrace->period : 1, done;
 
-	*clock = (struct itrace_clock){ .random = seed };
+	*clock = (struct itrace_clock){ .random = mix(seed) };
 	done = draw(clock) << 31;
 	done = (done | draw(clock)) % period;
 	if (itrace->unit == ITRACE_NS)
