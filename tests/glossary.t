@@ -25,7 +25,7 @@ common='base batch begin bits buffer cache callback change chunk codec confidenc
 	index info input item key kind last layout leaving line list location mapped mapping map
 	missing more name named note object offset ops order own page params path plain problem
 	progress read reader reading ref result rules run scan scanned seen session source sources state
-	speed status stop stream sums table totals use user walk walked followed when width word write
+	speed status step stop stream sums table totals use user walk walked followed when width word write
 	writer'
 
 # words FILE...: those in the tags of structs, unions and enums that the files define.

@@ -48,8 +48,8 @@ int rvt_clock_create(const struct rvt_clock_sink *sink, size_t state_size,
 void rvt_clock_destroy(struct rvt_clock *clock);
 /*
  * Flow, with what belongs to it now. Blocks and what @state points to must stay until it is told.
- * When too much is held (some megabytes), it is told as if no stamp followed. Return 0, -ENOMEM, or
- * what the sink returned.
+ * When too much is held (a million instructions), it is told as if no stamp followed. Return 0,
+ * -ENOMEM, or what the sink returned.
  */
 int rvt_clock_runs(struct rvt_clock *clock, const void *state, const struct rvt_run *runs,
 		   size_t n);

@@ -61,9 +61,9 @@ struct rvt_session_options {
 	bool every_time;	/* .count: but every TIME event */
 	/*
 	 * Deliver flow with the time at which it was executed, see .span below. The session keeps
-	 * up to 4 MiB of runs for each hart until the next time stamp. Without time stamps in the
-	 * trace it shares the time between two AUX records among the bytes, and takes .jobs as 1.
-	 * Not with .count, nor live.
+	 * the runs of up to a million instructions for each hart until the next time stamp, a few
+	 * MiB. Without time stamps in the trace it shares the time between two AUX records among
+	 * the bytes, and takes .jobs as 1. Not with .count, nor live.
 	 */
 	bool clock;
 	/*

@@ -275,15 +275,47 @@ static void bounded(void **state)
 	stamp(f, 0);
 	ran(f, 0, 1000);
 	stamp(f, 1000);
-	for (int i = 0; i < 1000000; i++)
+	for (int i = 0; i < 3000000; i++)
 		ran(f, i / 1000, 1);
 	for (size_t i = 1; i < f->n; i++) {
 		assert_true(f->told[i].from >= last);
 		last = f->told[i].to;
 		told += f->told[i].n;
 	}
-	assert_in_range(told, 700000, 1000000);
+	assert_in_range(told, 2000000, 3000000);
 	assert_int_equal(last, 1000 + told);
+}
+
+/* What is held is told at the same places, in whatever parts it comes. */
+static void in_parts(void **state)
+{
+	static const uint32_t parts[] = { 1000, 300007, 2700000 };
+	struct fixture *one = *state;
+
+	for (int i = 0; i < 2700000; i++)
+		ran(one, 0, 1);
+	stamp(one, 1000);
+	assert_true(one->n > 2);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		uint64_t ends = 0, expected = 0;
+		struct fixture *f;
+		size_t n = 0;
+
+		setup((void **)&f);
+		for (uint32_t left = 2700000, part; left; left -= part) {
+			part = left < parts[i] ? left : parts[i];
+			ran(f, 0, part);
+		}
+		stamp(f, 1000);
+		for (size_t k = 0; k < f->n; k++) {
+			ends += f->told[k].n;
+			if (ends > expected)
+				expected += one->told[n++].n;
+			assert_true(ends <= expected);
+		}
+		assert_int_equal(n, one->n);
+		teardown((void **)&f);
+	}
 }
 
 int main(void)
@@ -299,6 +331,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(answer, setup, teardown),
 		cmocka_unit_test_setup_teardown(copies, setup, teardown),
 		cmocka_unit_test_setup_teardown(bounded, setup, teardown),
+		cmocka_unit_test_setup_teardown(in_parts, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

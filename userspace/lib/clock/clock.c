@@ -6,7 +6,8 @@
 #include <rvtrace/clock.h>
 #include "util/array.h"
 
-#define MAX_RUNS (1u << 18)	/* held at a time: 4 MiB */
+/* Held at a time: by instructions, so that it does not matter how many come at once. */
+#define MAX_INSNS (1u << 20)
 #define MAX_EVENTS (1u << 14)
 #define RATE_INSNS 64		/* between two stamps, so that their ratio is a rate */
 
@@ -149,17 +150,16 @@ static struct item *last_item(struct rvt_clock *clock, enum item_kind kind)
 
 static int make_room(struct rvt_clock *clock)
 {
-	return clock->n_runs >= MAX_RUNS || clock->n_events >= MAX_EVENTS ?
+	return clock->insns >= MAX_INSNS || clock->n_events >= MAX_EVENTS ?
 		rvt_clock_flush(clock, UINT64_MAX) : 0;
 }
 
-int rvt_clock_runs(struct rvt_clock *clock, const void *state, const struct rvt_run *runs, size_t n)
+/* Holds runs for which there is room. */
+static int add_runs(struct rvt_clock *clock, const void *state, const struct rvt_run *runs,
+		    size_t n)
 {
-	int err = make_room(clock);
 	struct item *item;
 
-	if (err)
-		return err;
 	if (array_reserve(&clock->runs, &clock->runs_room, clock->n_runs, n) ||
 	    add_state(clock, state))
 		return -ENOMEM;
@@ -174,6 +174,45 @@ int rvt_clock_runs(struct rvt_clock *clock, const void *state, const struct rvt_
 		clock->insns += runs[i].count;
 	}
 	return 0;
+}
+
+/* Holds @run in parts, of which each but the last fills up what room there is. */
+static int add_in_parts(struct rvt_clock *clock, const void *state, struct rvt_run run)
+{
+	int err = 0;
+
+	while (!err && clock->insns + run.count > MAX_INSNS) {
+		struct rvt_run part = run;
+
+		part.count = MAX_INSNS - clock->insns;
+		run.first += part.count;
+		run.count -= part.count;
+		if (part.count)
+			err = add_runs(clock, state, &part, 1);
+		if (!err)
+			err = make_room(clock);
+	}
+	return err ? err : add_runs(clock, state, &run, 1);
+}
+
+int rvt_clock_runs(struct rvt_clock *clock, const void *state, const struct rvt_run *runs, size_t n)
+{
+	uint64_t insns = 0;
+	size_t first = 0;
+	int err = make_room(clock);
+
+	for (size_t i = 0; i < n && !err; i++) {
+		insns += runs[i].count;
+		if (clock->insns + insns <= MAX_INSNS)
+			continue;
+		if (i > first)
+			err = add_runs(clock, state, runs + first, i - first);
+		if (!err)
+			err = add_in_parts(clock, state, runs[i]);
+		first = i + 1;
+		insns = 0;
+	}
+	return err || first == n ? err : add_runs(clock, state, runs + first, n - first);
 }
 
 int rvt_clock_pass(struct rvt_clock *clock, uint64_t insns)

@@ -417,12 +417,31 @@ static uint64_t max_feed(const struct buffer *buffer)
 	return MAX_FEED;
 }
 
-static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message)
+/* *@taken: so many bytes of @len are decoded. */
+static int feed_bytes(struct buffer *buffer, struct decoder *decoder, enum buffer_step step,
+		      const uint8_t *bytes, uint64_t len, uint64_t offset, size_t *taken)
+{
+	int err;
+
+	*taken = len;
+	if (step == STEP_MESSAGE)
+		return rvt_stream_feed_message(decoder->stream, bytes, len, offset,
+					       &buffer->pending);
+	if (step == STEP_BYTES)
+		return rvt_stream_feed(decoder->stream, bytes, len, offset);
+	buffer->pausing = decoder;
+	err = rvt_stream_feed_part(decoder->stream, bytes, len, offset, taken);
+	buffer->pausing = NULL;
+	return err;
+}
+
+static int feed(struct buffer *buffer, struct decoder *decoder, enum buffer_step step)
 {
 	const struct rvt_aux *aux = &buffer->records[buffer->record];
 	uint64_t offset = aux->offset + buffer->done, len = aux->size - buffer->done;
 	const struct chunk *chunk = rvt_buffer_chunk(buffer, offset);
 	const uint8_t *bytes = chunk ? rvt_buffer_bytes(buffer, chunk) : NULL;
+	size_t taken;
 	int err;
 
 	if (!bytes) {
@@ -439,14 +458,13 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 		len = counted(buffer, offset, len);
 	if (len > max_feed(buffer))
 		len = max_feed(buffer);
-	if (one_message)
-		len = rvt_stream_message(&decoder->params, bytes + (offset - chunk->offset), len);
+	bytes += offset - chunk->offset;
+	if (step == STEP_MESSAGE)
+		len = rvt_stream_message(&decoder->params, bytes, len);
+	err = feed_bytes(buffer, decoder, step, bytes, len, offset, &taken);
+	len = taken;
 	buffer->stats->session.trace_bytes += counted(buffer, offset, len);
 	buffer->done += len;
-	bytes += offset - chunk->offset;
-	err = one_message ?
-		rvt_stream_feed_message(decoder->stream, bytes, len, offset, &buffer->pending) :
-		rvt_stream_feed(decoder->stream, bytes, len, offset);
 	if (!err)
 		err = buffer->error;
 	if (buffer->session->live)
@@ -458,7 +476,7 @@ static int feed(struct buffer *buffer, struct decoder *decoder, bool one_message
 	return err;
 }
 
-static int step(struct buffer *buffer, struct decoder *decoder)
+static int go_on(struct buffer *buffer, struct decoder *decoder)
 {
 	int err = rvt_stream_step(decoder->stream, &buffer->pending);
 
@@ -478,7 +496,7 @@ static int poll_sink(struct rvt_session *session)
 	return err;
 }
 
-int rvt_buffer_step(struct buffer *buffer, bool one_message)
+int rvt_buffer_step(struct buffer *buffer, enum buffer_step step)
 {
 	const struct rvt_aux *aux;
 	struct decoder *decoder;
@@ -503,13 +521,13 @@ int rvt_buffer_step(struct buffer *buffer, bool one_message)
 		return err ? err : 1;
 	}
 	if (!err && buffer->pending)
-		err = step(buffer, decoder);
+		err = go_on(buffer, decoder);
 	else if (!err && buffer->done < aux->size)
-		err = feed(buffer, decoder, one_message);
+		err = feed(buffer, decoder, step);
 	if (!err)
 		err = stamp_bytes(buffer);
 	/* it may be another buffer's turn */
-	if (!err && one_message)
+	if (!err && step != STEP_BYTES)
 		err = flush(buffer);
 	if (!err && buffer->done >= aux->size && !buffer->pending)
 		err = end_record(buffer);
@@ -579,6 +597,8 @@ int rvt_buffer_finish(struct buffer *buffer)
 
 	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
 		err = rvt_flow_flush(hart->base.flow);
+		if (!err)
+			err = rvt_hart_end_holding(hart);
 		if (!err)
 			err = rvt_hart_flush_clock(hart, UINT64_MAX);
 		if (!err)
@@ -685,16 +705,18 @@ bool rvt_buffer_slice_done(struct buffer *buffer)
 	return done;
 }
 
-bool rvt_buffer_slice_slow(const struct buffer *buffer)
+enum buffer_step rvt_buffer_slice_step(const struct buffer *buffer)
 {
 	const struct rvt_session *session = buffer->session;
 	const struct rvt_session_slices *slices = session_slices(session);
+	bool turns, rest;
 
 	if (!slices || buffer->record >= buffer->n_records)
-		return false;
-	return (slices->moment && !slices->apart && !session->options.by_cpu &&
-		(session->n_buffers > 1 || session->shared)) ||
-		buffer->records[buffer->record].offset + buffer->done >= buffer->slice->to;
+		return STEP_BYTES;
+	turns = slices->moment && !slices->apart && !session->options.by_cpu &&
+		(session->n_buffers > 1 || session->shared);
+	rest = buffer->records[buffer->record].offset + buffer->done >= buffer->slice->to;
+	return turns || rest ? STEP_MESSAGE : STEP_BYTES;
 }
 
 static void count_slice(struct slice *slice, const struct hart_flow *hart)

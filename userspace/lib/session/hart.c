@@ -346,6 +346,15 @@ static int stamp_flow(struct hart_flow *hart, uint64_t now, bool held_back)
 	return stamp ? rvt_hart_stamp(hart, stamp) : rvt_hart_flush_clock(hart, now);
 }
 
+/* The buffer has got to @time; with STEP_STAMP the step may be over. */
+static void pass_time(struct buffer *buffer, uint64_t time)
+{
+	buffer->time = time;
+	rvt_hart_note_moment(buffer);
+	if (buffer->pausing && time >= buffer->until)
+		rvt_stream_pause(buffer->pausing->stream);
+}
+
 /*
  * A tick of the counter lasts many nanoseconds: what the kernel logged within it may have happened
  * before the message. Mappings that come too early do no harm, those that are missing do.
@@ -367,8 +376,7 @@ static int hart_time(struct hart_flow *hart, const struct rvt_event *event)
 		return err;
 	hart->base.time = now;
 	hart->base.time_exact = true;
-	hart->buffer->time = hart->base.time;
-	rvt_hart_note_moment(hart->buffer);
+	pass_time(hart->buffer, now);
 	note_time(hart);
 	err = rvt_hart_seek(hart, rvt_time_to_perf(conv, ticks + 1) - 1);
 	if (err || hart_needs_times(hart) ||
@@ -544,11 +552,12 @@ static int pass_exec(struct hart_flow *hart, uint64_t pc)
 }
 
 /*
- * A START is held back for two reasons. Through code that cannot be read (a missing file, the
+ * A START is held back for three reasons. Through code that cannot be read (a missing file, the
  * kernel of a recording that has no copy of it) a decoder stumbles from message to message. That is
  * one gap: a START after it waits until something was executed, and is forgotten when the next
- * thing is the same loss again. And in N-Trace whose flow it is comes behind the synchronisation:
- * until then a START would be told of who ran before.
+ * thing is the same loss again. In N-Trace whose flow it is comes behind the synchronisation: until
+ * then a START would be told of who ran before. And where buffers take turns a START is of the time
+ * behind its message, at whose stamp it may be another's turn.
  */
 static int release_start(struct hart_flow *hart)
 {
@@ -571,6 +580,12 @@ static int release_start(struct hart_flow *hart)
 	hart->base.left = left;
 	hart->base.time = time;
 	return err;
+}
+
+int rvt_hart_end_holding(struct hart_flow *hart)
+{
+	return hart->start_held && hart->start.pc && !hart->no_code && !hart->start_left ?
+		release_start(hart) : 0;
 }
 
 static int release_trap(struct hart_flow *hart)
@@ -692,12 +707,20 @@ static int hart_stop(struct hart_flow *hart, const struct rvt_event *event)
 	return hart_update(hart);
 }
 
+static bool takes_turns(const struct hart_flow *hart)
+{
+	const struct rvt_session *session = hart->session;
+
+	return hart->timed && (session->n_buffers > 1 || session->shared);
+}
+
 static int hart_start(struct hart_flow *hart, const struct rvt_event *event)
 {
 	const struct rvt_owner_rules rules = owner_rules(hart);
 	int err;
 
-	if (hart->no_code || rvt_owner_waits(&rules, &hart->base.context)) {
+	if (hart->no_code || takes_turns(hart) ||
+	    rvt_owner_waits(&rules, &hart->base.context)) {
 		hold_start(hart, event);
 		return 0;
 	}

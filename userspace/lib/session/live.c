@@ -162,7 +162,7 @@ static int decode(struct buffer *buffer, uint64_t horizon)
 		size_t record = buffer->record;
 
 		do
-			err = rvt_buffer_step(buffer, false);
+			err = rvt_buffer_step(buffer, STEP_BYTES);
 		while (err == 1 && buffer->record == record);
 	}
 	if (err < 0)

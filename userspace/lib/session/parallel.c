@@ -355,7 +355,7 @@ static int decode_slice(struct worker *worker, struct slice *slice)
 		bool left = rvt_buffer_slice_left(buffer);
 
 		buffer->was_left = left;
-		more = rvt_buffer_step(buffer, rvt_buffer_slice_slow(buffer));
+		more = rvt_buffer_step(buffer, rvt_buffer_slice_step(buffer));
 		tell_begin(worker->pool, buffer, slice);
 		if (buffer->time != time)
 			tell_moment(buffer, buffer->time, left);

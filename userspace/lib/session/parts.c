@@ -64,7 +64,7 @@ static int decode(struct buffer *buffer, struct slice *slice)
 	int err = rvt_buffer_begin_slice(buffer, slice), more = 1;
 
 	while (!err && more && !rvt_buffer_slice_done(buffer)) {
-		more = rvt_buffer_step(buffer, rvt_buffer_slice_slow(buffer));
+		more = rvt_buffer_step(buffer, rvt_buffer_slice_step(buffer));
 		if (more < 0)
 			err = more;
 	}

@@ -131,6 +131,15 @@ static bool is_behind(const struct buffer *buffer, const struct buffer *other, b
 	return time < others || (time == others && buffer->number < other->number);
 }
 
+/* How far a buffer goes in one step, at most to where it is the turn of @other. NULL: of none. */
+static enum buffer_step choose_step(const struct rvt_session *session, bool stamps,
+			     const struct buffer *other)
+{
+	if (session->by_message || (stamps && session->shared))
+		return STEP_MESSAGE;
+	return stamps && other ? STEP_STAMP : STEP_BYTES;
+}
+
 /*
  * Buffers take turns from message to message: a message tells of what ran since the one before it,
  * so when the buffer with the oldest message goes on, a thread that moved from cpu to cpu is seen
@@ -144,12 +153,16 @@ int rvt_session_run_merged(struct rvt_session *session)
 	struct buffer *buffer, *other;
 	int err = 0;
 
-	while (err >= 0 && (buffer = next_buffer(session, stamps, &other)))
+	while (err >= 0 && (buffer = next_buffer(session, stamps, &other))) {
+		enum buffer_step step = choose_step(session, stamps, other);
+
+		if (other)
+			buffer->until = progress(other, stamps) + (buffer->number < other->number);
 		do
-			err = rvt_buffer_step(buffer, session->by_message ||
-					      (stamps && (other || session->shared)));
+			err = rvt_buffer_step(buffer, step);
 		while (err == 1 && other && buffer->record < buffer->n_records &&
 		       is_behind(buffer, other, stamps));
+	}
 	return err;
 }
 
@@ -162,7 +175,7 @@ static int run_by_cpu(struct rvt_session *session)
 	session->decode.shares_memos = session->options.count;
 	session->decode.n_decodings++;
 	for (size_t i = 0; i < session->n_buffers && err >= 0; i++) {
-		while ((err = rvt_buffer_step(&session->buffers[i], false)) == 1)
+		while ((err = rvt_buffer_step(&session->buffers[i], STEP_BYTES)) == 1)
 			;
 		if (!err)
 			err = rvt_buffer_finish(&session->buffers[i]);

@@ -160,6 +160,8 @@ struct buffer {
 	bool pending;		/* bytes before .done have more messages */
 	uint64_t time;		/* of the last thing decoded */
 	bool was_left;		/* before this step the flow was the next slice's already */
+	uint64_t until;		/* for STEP_STAMP */
+	struct decoder *pausing;	/* it pauses at a stamp; NULL: none does */
 	struct rvt_clock_speed speed;	/* at which the clocks of its hart flows begin */
 	int error;		/* of a call-back that could not return it */
 	uintptr_t used, used_end;	/* of the file, and still in memory */
@@ -357,6 +359,8 @@ int rvt_hart_forget_blocks(struct hart_flow *hart);
  */
 int rvt_hart_end_edge(struct hart_flow *hart, bool executed);
 int rvt_hart_deliver(struct hart_flow *hart, const struct rvt_event *event);
+/* Nothing comes behind a START that is held back: it is delivered. */
+int rvt_hart_end_holding(struct hart_flow *hart);
 /* Damage of the stream, which is none of the flow. */
 int rvt_hart_damage(struct hart_flow *hart, const struct rvt_event *event);
 /* Whether the trace has told which thread runs. */
@@ -384,8 +388,15 @@ int rvt_hart_hold_event(struct hart_flow *hart, const struct rvt_event *event);
 int rvt_hart_stamp(struct hart_flow *hart, uint64_t time);
 int rvt_hart_flush_clock(struct hart_flow *hart, uint64_t limit);
 
-/* buffer.c: one step of a buffer, or one message. 1: more to do, 0: done, or an error. */
-int rvt_buffer_step(struct buffer *buffer, bool one_message);
+/* How far a buffer goes in one step. */
+enum buffer_step {
+	STEP_BYTES,	/* some MB of trace */
+	STEP_STAMP,	/* or less: up to the message at whose time it has come to .until */
+	STEP_MESSAGE,	/* one message */
+};
+
+/* buffer.c: 1: there is more to do, 0: done, or an error. */
+int rvt_buffer_step(struct buffer *buffer, enum buffer_step step);
 int rvt_buffer_finish(struct buffer *buffer);
 /*
  * The hart flows of all encoders whose trace may come in the buffer; before its first bytes. 0 or
@@ -406,10 +417,10 @@ bool rvt_buffer_slice_done(struct buffer *buffer);
 /* Whether the next slice decodes what comes, too. */
 bool rvt_buffer_slice_left(const struct buffer *buffer);
 /*
- * Whether to go from message to message: buffers take turns, or all was fed and the rest is for the
- * last line.
+ * How far the next step goes: to the next message where buffers take turns, or where all was fed
+ * and the rest is for the last line.
  */
-bool rvt_buffer_slice_slow(const struct buffer *buffer);
+enum buffer_step rvt_buffer_slice_step(const struct buffer *buffer);
 /* What the slice shows so far of how the flow from the one before goes on. */
 enum slice_begin rvt_buffer_slice_begin(const struct buffer *buffer);
 /*

@@ -272,7 +272,7 @@ static int go_to(struct buffer *buffer, const struct index_spot *spot)
 	while (more > 0 && !is_at(buffer, spot)) {
 		if (is_past(buffer, spot))
 			return -EAGAIN;
-		more = rvt_buffer_step(buffer, true);
+		more = rvt_buffer_step(buffer, STEP_MESSAGE);
 	}
 	if (more < 0)
 		return more;
