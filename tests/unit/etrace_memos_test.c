@@ -18,6 +18,7 @@
 #include "property.h"
 #include "random-hart.h"
 #include "rv-asm.h"
+#include "told-sums.h"
 
 #define MAX_BYTES (1 << 18)
 #define MAX_PACKETS (1 << 15)
@@ -25,11 +26,6 @@
 #define TIMES 8			/* the trace comes */
 #define CUTS 150		/* bytes in a row, behind each of which it is cut */
 #define BAD_BITS 8
-
-/* What decoding told: the order does not matter. */
-struct sums {
-	uint64_t insns, nodes, messages, errors, skipped_bytes, losses;
-};
 
 struct trip {
 	struct hart *hart;
@@ -47,15 +43,8 @@ struct trip {
 	unsigned int n_sources;
 	struct rvt_flow *flows[2];
 	unsigned int n_batches;
-	struct sums told, expected;
+	struct told_sums told, expected;
 };
-
-static uint64_t hash(uint64_t pc)
-{
-	const uint64_t x = pc * 0x9e3779b97f4a7c15ull;
-
-	return (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
-}
 
 /* ---- a trace ---- */
 
@@ -139,18 +128,6 @@ static void encode(struct trip *t)
 
 /* ---- decoding ---- */
 
-static void add_run(struct trip *t, const struct rvt_run *run, uint64_t times)
-{
-	uint64_t pc = run->block->pc;
-
-	for (uint32_t i = 0; i < run->first + run->count; i++) {
-		if (i >= run->first)
-			t->told.nodes += times * hash(pc);
-		pc += 2 * run->block->halfwords[i];
-	}
-	t->told.insns += times * run->count;
-}
-
 static void map_program(struct trip *t)
 {
 	assert_int_equal(rvt_space_map_bytes(t->space, HART_BASE, t->code, HART_BYTES,
@@ -162,7 +139,7 @@ static int on_runs(void *ctx, const struct rvt_run *runs, size_t n)
 	struct trip *t = ctx;
 
 	for (size_t i = 0; i < n; i++)
-		add_run(t, &runs[i], 1);
+		told_run(&t->told, &runs[i], 1);
 	/* what was learned holds no more, wherever that finds the decoder */
 	if (t->remaps && ++t->n_batches % 4 == 0)
 		map_program(t);
@@ -177,7 +154,7 @@ static int on_event(void *ctx, const struct rvt_event *event)
 
 static int count_run(void *ctx, const struct rvt_run *run, uint64_t times)
 {
-	add_run(ctx, run, times);
+	told_run(&((struct trip *)ctx)->told, run, times);
 	return 0;
 }
 
@@ -191,16 +168,6 @@ static int count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class
 static struct rvt_flow *on_source(void *ctx, unsigned int src)
 {
 	return src < 2 ? ((struct trip *)ctx)->flows[src] : NULL;
-}
-
-/* In a copy that ends where it ends, so that reading beyond it is seen. */
-static void feed(struct rvt_stream *stream, const uint8_t *bytes, size_t from, size_t to)
-{
-	uint8_t *copy = malloc(to - from + 1);
-
-	memcpy(copy, bytes + from, to - from);
-	assert_int_equal(rvt_stream_feed(stream, copy, to - from, from), 0);
-	free(copy);
 }
 
 /* As decoder-memo.c has it in the state of a key. */
@@ -281,7 +248,7 @@ static void feed_spoiling(struct trip *t, struct rvt_stream *stream, size_t to)
 	const size_t part = to / (8 * TIMES) + 1;
 
 	for (size_t from = 0; from < to; from += part) {
-		feed(stream, t->bytes, from, from + part < to ? from + part : to);
+		feed_copy(stream, t->bytes, from, from + part < to ? from + part : to);
 		for (unsigned int i = 0; i < t->n_sources; i++)
 			t->spoil(t, t->flows[i]->base.memos);
 	}
@@ -294,12 +261,11 @@ static unsigned int decode(struct trip *t, size_t cut)
 {
 	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = t,
 					    .flow = on_source, .event = on_event };
-	struct rvt_stream_stats stats = { .size = sizeof(stats) };
 	struct rvt_stream *stream;
 	struct rvt_image *image;
 	unsigned int groups = 0;
 
-	t->told = (struct sums){ .insns = 0 };
+	t->told = (struct told_sums){ .insns = 0 };
 	assert_int_equal(rvt_image_create(&image), 0);
 	assert_int_equal(rvt_space_create(image, NULL, &t->space), 0);
 	map_program(t);
@@ -309,15 +275,12 @@ static unsigned int decode(struct trip *t, size_t cut)
 	if (t->spoil)
 		feed_spoiling(t, stream, cut);
 	else
-		feed(stream, t->bytes, 0, cut);
-	feed(stream, t->bytes, cut, t->len * TIMES);
+		feed_copy(stream, t->bytes, 0, cut);
+	feed_copy(stream, t->bytes, cut, t->len * TIMES);
 	assert_int_equal(rvt_stream_finish(stream), 0);
-	rvt_stream_stats(stream, &stats);
 	for (unsigned int i = 0; i < t->n_sources; i++)
 		groups += end_flow(t, t->flows[i]);
-	t->told.messages = stats.messages;
-	t->told.errors = stats.errors;
-	t->told.skipped_bytes = stats.skipped_bytes;
+	told_stream(&t->told, stream);
 	rvt_stream_destroy(stream);
 	rvt_image_destroy(image);
 	return groups;
@@ -325,12 +288,8 @@ static unsigned int decode(struct trip *t, size_t cut)
 
 static void check_told(const struct trip *t, uint64_t seed, size_t cut)
 {
-	if (memcmp(&t->told, &t->expected, sizeof(t->told)))
-		fail_msg("seed %lu, options 0x%x, counts %d, cut at %zu of %d * %zu: "
-			 "%lu of %lu instructions, %lu of %lu messages, %lu of %lu errors", seed,
-			 t->params.options, t->counts, cut, TIMES, t->len, t->told.insns,
-			 t->expected.insns, t->told.messages, t->expected.messages, t->told.errors,
-			 t->expected.errors);
+	told_check(&t->told, &t->expected, "seed %lu, options 0x%x, counts %d, cut at %zu of "
+		   "%d * %zu", seed, t->params.options, t->counts, cut, TIMES, t->len);
 }
 
 /* What the reference walk tells of the trace is expected. */

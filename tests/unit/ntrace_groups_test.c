@@ -18,17 +18,13 @@
 #include "property.h"
 #include "random-hart.h"
 #include "rv-asm.h"
+#include "told-sums.h"
 
 #define MAX_BYTES (1 << 18)
 #define STEPS 1500		/* of the hart */
 #define TIMES 8			/* the trace comes */
 #define CUTS 150		/* bytes in a row, behind each of which it is cut */
 #define BAD_BITS 8
-
-/* What decoding told: the order does not matter. */
-struct sums {
-	uint64_t insns, nodes, edges, messages, errors, skipped_bytes, losses, times;
-};
 
 struct trip {
 	struct hart *hart;
@@ -44,15 +40,8 @@ struct trip {
 	struct rvt_space *space;
 	struct rvt_flow *flow;
 	unsigned int n_batches;
-	struct sums told, expected;
+	struct told_sums told, expected;
 };
-
-static uint64_t hash(uint64_t pc)
-{
-	const uint64_t x = pc * 0x9e3779b97f4a7c15ull;
-
-	return (x ^ x >> 32) * 0xd6e8feb86659fd93ull;
-}
 
 /* ---- a trace ---- */
 
@@ -125,18 +114,6 @@ static void encode(struct trip *t)
 
 /* ---- decoding ---- */
 
-static void add_run(struct trip *t, const struct rvt_run *run, uint64_t times)
-{
-	uint64_t pc = run->block->pc;
-
-	for (uint32_t i = 0; i < run->first + run->count; i++) {
-		if (i >= run->first)
-			t->told.nodes += times * hash(pc);
-		pc += 2 * run->block->halfwords[i];
-	}
-	t->told.insns += times * run->count;
-}
-
 static void map_program(struct trip *t)
 {
 	assert_int_equal(rvt_space_map_bytes(t->space, HART_BASE, t->code, HART_BYTES,
@@ -148,7 +125,7 @@ static int on_runs(void *ctx, const struct rvt_run *runs, size_t n)
 	struct trip *t = ctx;
 
 	for (size_t i = 0; i < n; i++)
-		add_run(t, &runs[i], 1);
+		told_run(&t->told, &runs[i], 1);
 	/* what was learned holds no more, wherever that finds the decoder */
 	if (t->remaps && ++t->n_batches % 4 == 0)
 		map_program(t);
@@ -161,13 +138,13 @@ static int on_event(void *ctx, const struct rvt_event *event)
 
 	t->told.losses += event->type == RVT_EVENT_LOST;
 	if (event->type == RVT_EVENT_TIME && event->time >= t->asks_from)
-		t->told.times += hash(event->time + hash(event->offset));
+		t->told.times += told_hash(event->time + told_hash(event->offset));
 	return 0;
 }
 
 static int count_run(void *ctx, const struct rvt_run *run, uint64_t times)
 {
-	add_run(ctx, run, times);
+	told_run(&((struct trip *)ctx)->told, run, times);
 	return 0;
 }
 
@@ -175,23 +152,13 @@ static int count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class
 		      int64_t times)
 {
 	(void)iclass;
-	((struct trip *)ctx)->told.edges += times * hash(from + hash(to));
+	((struct trip *)ctx)->told.edges += times * told_hash(from + told_hash(to));
 	return 0;
 }
 
 static struct rvt_flow *on_source(void *ctx, unsigned int src)
 {
 	return src ? NULL : ((struct trip *)ctx)->flow;
-}
-
-/* In a copy that ends where it ends, so that reading beyond it is seen. */
-static void feed(struct rvt_stream *stream, const uint8_t *bytes, size_t from, size_t to)
-{
-	uint8_t *copy = malloc(to - from + 1);
-
-	memcpy(copy, bytes + from, to - from);
-	assert_int_equal(rvt_stream_feed(stream, copy, to - from, from), 0);
-	free(copy);
 }
 
 /* Whether @s is of several messages: their ends are among its bytes. */
@@ -249,25 +216,21 @@ static unsigned int decode(struct trip *t, size_t cut)
 {
 	const struct rvt_stream_ops ops = { .size = sizeof(ops), .ctx = t,
 					    .flow = on_source, .event = on_event };
-	struct rvt_stream_stats stats = { .size = sizeof(stats) };
 	struct rvt_stream *stream;
 	struct rvt_image *image;
 	unsigned int groups;
 
-	t->told = (struct sums){ .insns = 0 };
+	t->told = (struct told_sums){ .insns = 0 };
 	assert_int_equal(rvt_image_create(&image), 0);
 	assert_int_equal(rvt_space_create(image, NULL, &t->space), 0);
 	map_program(t);
 	create_flow(t);
 	assert_int_equal(rvt_stream_create(&t->params, &ops, &stream), 0);
-	feed(stream, t->bytes, 0, cut);
-	feed(stream, t->bytes, cut, t->len * TIMES);
+	feed_copy(stream, t->bytes, 0, cut);
+	feed_copy(stream, t->bytes, cut, t->len * TIMES);
 	assert_int_equal(rvt_stream_finish(stream), 0);
-	rvt_stream_stats(stream, &stats);
 	groups = end_flow(t);
-	t->told.messages = stats.messages;
-	t->told.errors = stats.errors;
-	t->told.skipped_bytes = stats.skipped_bytes;
+	told_stream(&t->told, stream);
 	rvt_stream_destroy(stream);
 	rvt_image_destroy(image);
 	return groups;
@@ -280,12 +243,8 @@ static void check_told(struct trip *t, uint64_t seed, size_t cut)
 
 	if (!t->counts)
 		t->expected.edges = 0;
-	if (memcmp(&t->told, &t->expected, sizeof(t->told)))
-		fail_msg("seed %lu, options 0x%x, counts %d, cut at %zu of %d * %zu: "
-			 "%lu of %lu instructions, %lu of %lu messages, %lu of %lu errors", seed,
-			 t->params.options, t->counts, cut, TIMES, t->len, t->told.insns,
-			 t->expected.insns, t->told.messages, t->expected.messages, t->told.errors,
-			 t->expected.errors);
+	told_check(&t->told, &t->expected, "seed %lu, options 0x%x, counts %d, cut at %zu of "
+		   "%d * %zu", seed, t->params.options, t->counts, cut, TIMES, t->len);
 	t->expected.edges = edges;
 }
 

@@ -137,7 +137,10 @@ static enum buffer_step choose_step(const struct rvt_session *session, bool stam
 {
 	if (session->by_message || (stamps && session->shared))
 		return STEP_MESSAGE;
-	return stamps && other ? STEP_STAMP : STEP_BYTES;
+	if (!stamps || !other)
+		return STEP_BYTES;
+	/* a stream of frames pauses behind a frame only */
+	return session->has_frames ? STEP_MESSAGE : STEP_STAMP;
 }
 
 /*
@@ -290,6 +293,15 @@ static bool shares_sinks(const struct rvt_session *session)
 	return named && session->n_encoders > 1;
 }
 
+static bool has_frames(const struct rvt_session *session)
+{
+	bool frames = false;
+
+	for (size_t i = 0; i < session->n_encoders; i++)
+		frames |= session->encoders[i].params.framing != RVT_FRAMING_NONE;
+	return frames;
+}
+
 /* What an encoder writes that follows a later text is decoded by the one that is known. */
 static void warn_of_archs(const struct rvt_session *session, const struct rvt_session_sink *sink)
 {
@@ -320,6 +332,7 @@ int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_si
 		session->buffers[i].ctx = sink->ctx;
 	rvt_session_forget_stats(session);
 	session->shared = shares_sinks(session);
+	session->has_frames = has_frames(session);
 	if (warning && sink->warning)
 		sink->warning(sink->ctx, warning);
 	warn_of_archs(session, sink);

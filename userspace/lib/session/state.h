@@ -195,6 +195,7 @@ struct rvt_session {
 	struct encoder *encoders;
 	size_t n_encoders;
 	bool shared;		/* a buffer may have the trace of several of them */
+	bool has_frames;	/* messages come in frames */
 	uint32_t pmu_type;
 	bool has_pmu_type;
 	bool warned;		/* of trace of a cpu that has no encoder */
@@ -253,6 +254,8 @@ int rvt_session_give_up(struct rvt_session *session, int err, const char *path, 
 /* session.c: before and after decoding; @err is how that went, and returned if it is not 0. */
 int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *sink);
 int rvt_session_complete(struct rvt_session *session, int err);
+/* session.c: forgets what was counted while decoding, to decode anew. */
+void rvt_session_forget_stats(struct rvt_session *session);
 /* session.c: all buffers by turns, in order of time. 0, 1, or an error. */
 int rvt_session_run_merged(struct rvt_session *session);
 /* cut.c: what slices of the buffer must know of its beginning. */
@@ -265,8 +268,6 @@ void rvt_session_prepare_slices(struct buffer *buffer);
  * on. Returns whether something is chosen.
  */
 bool rvt_session_choose_whole(struct rvt_session *session);
-/* Forgets what was counted while decoding, to decode anew. */
-void rvt_session_forget_stats(struct rvt_session *session);
 /* All is decoded from now on. */
 void rvt_session_forget_choice(struct rvt_session *session);
 /* Adds the statistics of segments that were not decoded, which the index has. */
