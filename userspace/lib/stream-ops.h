@@ -65,6 +65,9 @@ struct rvt_stream {
 	struct rvt_stream_stats stats;
 	/* rvt_stream_pause(): feed() returns before the next message, as if no more had come */
 	bool paused, may_pause;
+	/* Called behind each message that told a time, and behind others, too; NULL: nobody is. */
+	void (*behind_message)(void *ctx);
+	void *behind_ctx;
 	/* of stream.c: */
 	uint64_t slice_from, slice_to;
 	bool passed;		/* slice_to was reached; .counted is what was counted until then */
@@ -79,6 +82,12 @@ struct rvt_stream {
 	 */
 	bool unsure, silent, missed;
 };
+
+static inline void rvt_stream_tell_behind(const struct rvt_stream *stream)
+{
+	if (stream->behind_message)
+		stream->behind_message(stream->behind_ctx);
+}
 
 static inline void rvt_stream_stats_add(struct rvt_stream_stats *sum,
 					const struct rvt_stream_stats *stats)

@@ -14,6 +14,7 @@
 #include <etrace/decoder-state.h>
 #include <etrace/frame.h>
 #include "flow/memo.h"
+#include "stream-ops.h"
 
 #define INLINE inline __attribute__((always_inline))
 #define PAYLOAD_BYTES 16	/* of a key */
@@ -733,7 +734,8 @@ static int tell_time(struct rvt_etrace_decoder *dec, struct etrace_cursor *r,
 	settle(dec, r);
 	dec->offset = offset;
 	ret = rvt_etrace_emit_time(dec);
-	*go_on &= !ret && !*dec->paused && rvt_memos_enter(dec->flow, &r->at);
+	rvt_stream_tell_behind(dec->stream);
+	*go_on &= !ret && !dec->stream->paused && rvt_memos_enter(dec->flow, &r->at);
 	return ret;
 }
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <etrace/decoder-state.h>
+#include "stream-ops.h"
 
 int rvt_etrace_decoder_init(struct rvt_etrace_decoder *dec, const struct rvt_params *params,
 			    struct rvt_flow *flow, struct rvt_stream_stats *stats)
@@ -244,7 +245,7 @@ int rvt_etrace_take_held(struct rvt_etrace_decoder *dec)
 static int take_or_hold(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
 			enum rvt_etrace_held what, uint64_t address)
 {
-	if (!*dec->paused)
+	if (!dec->stream->paused)
 		return take_sync(dec, msg, what, address);
 	dec->held = (struct held_sync){ what, *msg, address };
 	return 0;

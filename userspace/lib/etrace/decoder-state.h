@@ -83,7 +83,7 @@ struct rvt_etrace_decoder {
 	bool left;		/* and goes on behind the slice; the next one has it, too */
 	struct rvt_flow *flow;
 	struct rvt_stream_stats *stats;
-	const bool *paused;		/* of the stream: see struct held_sync */
+	const struct rvt_stream *stream;	/* .paused: see struct held_sync */
 	struct rvt_etrace_codec codec;
 	bool draft;		/* traps as dialect 0.029 has them: that, and ESP32 */
 	bool started;		/* flow is known */

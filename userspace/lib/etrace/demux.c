@@ -103,7 +103,7 @@ static int find_source(struct etrace_stream *s, unsigned int src, struct rvt_etr
 		free(*dec);
 		return ret;
 	}
-	(*dec)->paused = &s->base.paused;
+	(*dec)->stream = &s->base;
 	(*dec)->wants_accesses = s->ops.accesses;
 	s->sources[src] = *dec;
 	rvt_etrace_slice_source(&s->slice, *dec, s->frames.offset);
@@ -147,6 +147,7 @@ static int decode_packet(struct etrace_stream *s, struct rvt_etrace_decoder *dec
 	if (dec->progress == RVT_ETRACE_DONE)
 		s->recent = NULL;
 	s->slice.done = msg->offset >= s->slice.to && !s->slice.n_active;
+	rvt_stream_tell_behind(&s->base);
 	return ret;
 }
 

@@ -424,8 +424,10 @@ static __attribute__((noinline)) bool deliver_time(const struct rvt_ntrace_scann
 	};
 
 	settle(r.s, r);
-	return rvt_ntrace_check(r.d, rvt_flow_event(r.s->flow, &event)) &&
-	       !r.d->stream.paused && rvt_memos_enter(r.s->flow, at);
+	if (!rvt_ntrace_check(r.d, rvt_flow_event(r.s->flow, &event)))
+		return false;
+	rvt_stream_tell_behind(&r.d->stream);
+	return !r.d->stream.paused && rvt_memos_enter(r.s->flow, at);
 }
 
 /* The same, if somebody asks for it and it was not. */

@@ -601,6 +601,7 @@ static int decoder_feed(struct rvt_stream *stream, const void *bytes, size_t len
 			rvt_ntrace_memo_begin(d, &msg);
 			on_message(d, &msg);
 			rvt_ntrace_memo_end(d, &msg);
+			rvt_stream_tell_behind(stream);
 			d->done = msg.offset >= d->slice_to && !d->n_active;
 			break;
 		case RVT_NTRACE_READ_DAMAGE:

@@ -197,6 +197,31 @@ static void set_params(struct decoder *decoder)
 	}
 }
 
+/* Whether a slice must say at which message the buffer has got how far in time. */
+static bool takes_turns(const struct buffer *buffer)
+{
+	const struct rvt_session *session = buffer->session;
+	const struct rvt_session_slices *slices = session_slices(session);
+
+	return slices && slices->moment && !slices->apart && !session->options.by_cpu &&
+		(session->n_buffers > 1 || session->shared);
+}
+
+/* Whether its stream tells of each message, so that a step may go on through many. */
+static bool tells_messages(const struct buffer *buffer)
+{
+	return !buffer->session->shared && !buffer->session->has_frames;
+}
+
+/* Of a slice: what comes is of the time that this message has told. */
+static void pass_message(void *ctx)
+{
+	struct buffer *buffer = ((struct decoder *)ctx)->buffer;
+
+	rvt_buffer_tell_moment(buffer);
+	buffer->was_left = rvt_buffer_slice_left(buffer);
+}
+
 static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **result)
 {
 	const struct encoder *encoder = rvt_session_encoder(buffer->session, cpu);
@@ -227,6 +252,10 @@ static int get_decoder(struct buffer *buffer, int32_t cpu, struct decoder **resu
 		err = rvt_stream_create(&decoder->params, &ops, &decoder->stream);
 		if (!err && slice)
 			err = rvt_stream_slice(decoder->stream, slice->from, slice->to);
+		if (!err && slice && takes_turns(buffer) && tells_messages(buffer)) {
+			decoder->stream->behind_message = pass_message;
+			decoder->stream->behind_ctx = decoder;
+		}
 		if (!err && slice && buffer->expects)
 			rvt_stream_expect(decoder->stream, &buffer->expected);
 		if (err) {
@@ -593,19 +622,20 @@ static void destroy_decoders(struct buffer *buffer)
 int rvt_buffer_finish(struct buffer *buffer)
 {
 	struct rvt_flow_stats flow = { .size = sizeof(flow) };
+	bool told = buffer->slice && session_slices(buffer->session);
 	int err = finish_decoders(buffer);
 
 	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
 		err = rvt_flow_flush(hart->base.flow);
-		if (!err)
+		/* a slice that is delivered in order has told and counted its own at its end */
+		if (!err && !told)
 			err = rvt_hart_end_holding(hart);
 		if (!err)
 			err = rvt_hart_flush_clock(hart, UINT64_MAX);
 		if (!err)
 			err = rvt_hart_tell_counts(hart);
 		rvt_flow_stats(hart->base.flow, &flow);
-		/* a slice that is delivered in order has counted its own at its end */
-		if (!buffer->slice || !session_slices(buffer->session))
+		if (!told)
 			add_flow_stats(&buffer->stats->flow, &flow, 1);
 	}
 	return err;
@@ -668,6 +698,7 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 	buffer->done = slice->done;
 	buffer->begun = slice->from;
 	buffer->time = 0;
+	buffer->told_moment = 0;
 	buffer->was_left = false;
 	for (struct hart_flow *hart = buffer->harts; hart && !err; hart = hart->next) {
 		hart->before.size = sizeof(hart->before);
@@ -707,16 +738,24 @@ bool rvt_buffer_slice_done(struct buffer *buffer)
 
 enum buffer_step rvt_buffer_slice_step(const struct buffer *buffer)
 {
-	const struct rvt_session *session = buffer->session;
-	const struct rvt_session_slices *slices = session_slices(session);
-	bool turns, rest;
+	bool rest;
 
-	if (!slices || buffer->record >= buffer->n_records)
+	if (!session_slices(buffer->session) || buffer->record >= buffer->n_records)
 		return STEP_BYTES;
-	turns = slices->moment && !slices->apart && !session->options.by_cpu &&
-		(session->n_buffers > 1 || session->shared);
 	rest = buffer->records[buffer->record].offset + buffer->done >= buffer->slice->to;
-	return turns || rest ? STEP_MESSAGE : STEP_BYTES;
+	return rest || (takes_turns(buffer) && !tells_messages(buffer)) ? STEP_MESSAGE :
+									  STEP_BYTES;
+}
+
+void rvt_buffer_tell_moment(struct buffer *buffer)
+{
+	const struct rvt_session_slices *slices = session_slices(buffer->session);
+
+	if (buffer->time == buffer->told_moment || !slices || !slices->moment ||
+	    buffer->session->options.by_cpu)
+		return;
+	buffer->told_moment = buffer->time;
+	slices->moment(buffer->ctx, buffer->time, buffer->was_left);
 }
 
 static void count_slice(struct slice *slice, const struct hart_flow *hart)
@@ -794,6 +833,9 @@ int rvt_buffer_end_edges(struct buffer *buffer, bool executed)
 
 int rvt_buffer_end_slice(struct buffer *buffer, int err)
 {
+	/* what comes now comes when all have ended */
+	for (struct decoder *decoder = buffer->decoders; decoder; decoder = decoder->next)
+		decoder->stream->behind_message = NULL;
 	if (!err)
 		err = finish_decoders(buffer);
 	for (const struct decoder *decoder = buffer->decoders; decoder; decoder = decoder->next) {
@@ -804,6 +846,8 @@ int rvt_buffer_end_slice(struct buffer *buffer, int err)
 	destroy_decoders(buffer);
 	for (struct hart_flow *hart = buffer->harts; hart; hart = hart->next) {
 		rvt_hart_note_exec(hart);
+		if (!err)
+			err = rvt_hart_end_holding(hart);
 		rvt_flow_end_slice(hart->base.flow);
 		buffer->slice->held_at_end |= hart->clock && rvt_clock_holds(hart->clock);
 		if (!err)

@@ -351,14 +351,10 @@ static int decode_slice(struct worker *worker, struct slice *slice)
 	err = rvt_buffer_begin_slice(buffer, slice);
 	enter_span(buffer, slice);
 	while (!err && more && !rvt_buffer_slice_done(buffer)) {
-		uint64_t time = buffer->time;
-		bool left = rvt_buffer_slice_left(buffer);
-
-		buffer->was_left = left;
+		buffer->was_left = rvt_buffer_slice_left(buffer);
 		more = rvt_buffer_step(buffer, rvt_buffer_slice_step(buffer));
 		tell_begin(worker->pool, buffer, slice);
-		if (buffer->time != time)
-			tell_moment(buffer, buffer->time, left);
+		rvt_buffer_tell_moment(buffer);
 		if (more < 0)
 			err = more;
 		else if (slice->extended && slice->to != UINT64_MAX)

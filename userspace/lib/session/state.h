@@ -159,7 +159,9 @@ struct buffer {
 	bool begun;
 	bool pending;		/* bytes before .done have more messages */
 	uint64_t time;		/* of the last thing decoded */
-	bool was_left;		/* before this step the flow was the next slice's already */
+	/* before this message, or this step, the flow was the next slice's already */
+	bool was_left;
+	uint64_t told_moment;	/* of a slice: see struct rvt_session_slices.moment */
 	uint64_t until;		/* for STEP_STAMP */
 	struct decoder *pausing;	/* it pauses at a stamp; NULL: none does */
 	struct rvt_clock_speed speed;	/* at which the clocks of its hart flows begin */
@@ -422,6 +424,8 @@ bool rvt_buffer_slice_left(const struct buffer *buffer);
  * and the rest is for the last line.
  */
 enum buffer_step rvt_buffer_slice_step(const struct buffer *buffer);
+/* Tells how far the buffer has got in time, if that is more than the last time. */
+void rvt_buffer_tell_moment(struct buffer *buffer);
 /* What the slice shows so far of how the flow from the one before goes on. */
 enum slice_begin rvt_buffer_slice_begin(const struct buffer *buffer);
 /*
