@@ -76,7 +76,7 @@ struct rvt_clock_speed {
 	uint64_t insns, ns;
 };
 
-/* The rate of what was between the last two stamps without a pause. */
+/* That of what was between the last two stamps without a pause. */
 struct rvt_clock_speed rvt_clock_speed(const struct rvt_clock *clock);
 /* Until two stamps tell another: for who knows it from elsewhere. */
 void rvt_clock_set_speed(struct rvt_clock *clock, const struct rvt_clock_speed *speed);

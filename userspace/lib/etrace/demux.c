@@ -133,6 +133,7 @@ static int decode_packet(struct etrace_stream *s, struct rvt_etrace_decoder *dec
 
 	if (ret || skip) {
 		s->slice.done = msg->offset >= s->slice.to && !s->slice.n_active;
+		rvt_stream_tell_behind(&s->base);
 		return ret;
 	}
 	rvt_etrace_memo_begin(dec, s->frames.bytes, msg);
