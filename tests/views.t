@@ -151,8 +151,8 @@ for period in 10 100 1000; do
 done
 
 # Threads make the same samples, in files of the same bytes.
-for letters in b c r I bcr; do
-	"$rv" inject -i "$dir/perf.data" -o "$dir/samples" --itrace=$letters --jobs 1 2>"$dir/said"
+for letters in b c r I bcr i10il4; do
+	SMALL_SLICES=500 "$rv-small-slices" inject -i "$dir/perf.data" -o "$dir/samples" --itrace=$letters --jobs 1 2>"$dir/said"
 	echo "status $?" >>"$dir/said"
 	for jobs in 2 3; do
 		SMALL_SLICES=500 "$rv-small-slices" inject -i "$dir/perf.data" -o "$dir/samples.jobs" --itrace=$letters \

@@ -82,7 +82,7 @@ int cmd_inject(int argc, char **argv)
 	if (itrace_parse(letters, "", &itrace) || cmd_jobs(jobs, &options.session.jobs))
 		return 1;
 	options.session.by_cpu = itrace.ignore_time;
-	options.session.slice_bytes = INJECT_SLICE_BYTES;
+	options.session.slice_bytes = trace_slice_bytes(&itrace);
 	if (!trace_in_slices(&itrace))
 		options.session.jobs = 1;
 	return run(&options, &itrace, output, arch);

@@ -16,10 +16,10 @@
  * call chains, which go through all of the trace, one thread makes in one go.
  */
 
-#define INJECT_SLICE_BYTES (128u << 10)
-
 /* Returns whether samples are made in slices. */
 bool trace_in_slices(const struct itrace *itrace);
+/* Bytes of trace in a slice: some MB of samples, of which several are kept for each thread. */
+uint64_t trace_slice_bytes(const struct itrace *itrace);
 /* Writes @output. Returns 0, or -errno after a message. */
 int trace_inject(struct view *view, const struct itrace *itrace, const char *output, bool arch);
 

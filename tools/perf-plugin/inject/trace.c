@@ -13,9 +13,20 @@
 #include "common/transfers.h"
 #include "inject/state.h"
 
+#define OFTEN_INSNS 100	/* a sample for so few instructions is one of many */
+
 bool trace_in_slices(const struct itrace *itrace)
 {
 	return !itrace->callchain && !itrace->add_callchain && !itrace->add_last_branches;
+}
+
+uint64_t trace_slice_bytes(const struct itrace *itrace)
+{
+	bool often = itrace->branches || itrace->calls || itrace->returns || itrace->interrupts ||
+		(itrace->instructions && itrace->unit == ITRACE_INSNS &&
+		 itrace->period < OFTEN_INSNS);
+
+	return !often ? 128 << 10 : itrace->last_branches ? 8 << 10 : 64 << 10;
 }
 
 static int decode(struct inject *inject)

@@ -190,7 +190,7 @@ static uint64_t next_size(const struct cutting *cutting, const struct encoder *e
 		least = SLICE_PER_SOURCE * rvt_stream_n_sources(&encoder->params);
 	if (!slices) {
 		size = slice_size(session, left, COUNTED_PER_JOB, MAX_COUNTED);
-	} else if (!slices->note) {
+	} else if (!slices->note && !slices->apart) {
 		/* Somebody waits for the first lines, so the first slice is small. */
 		before = before ? 2 * before : (size + FIRST_SLICES - 1) / FIRST_SLICES;
 		size = before < size ? before : size;

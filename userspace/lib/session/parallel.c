@@ -317,7 +317,7 @@ static int end_edges(struct worker *worker, struct buffer *buffer, struct slice 
 
 /*
  * How fast flow runs, which a slice that knows nothing of the one before takes from the first of
- * its buffer. That one is small and taken earlier, so that nobody waits for long.
+ * its buffer. That one is taken earlier, so that nobody waits for long.
  */
 static void take_speed(struct thread_pool *pool, struct buffer *buffer, const struct slice *slice)
 {
