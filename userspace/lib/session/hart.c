@@ -707,7 +707,7 @@ static int hart_stop(struct hart_flow *hart, const struct rvt_event *event)
 	return hart_update(hart);
 }
 
-static bool takes_turns(const struct hart_flow *hart)
+static bool others_take_turns(const struct hart_flow *hart)
 {
 	const struct rvt_session *session = hart->session;
 
@@ -719,7 +719,7 @@ static int hart_start(struct hart_flow *hart, const struct rvt_event *event)
 	const struct rvt_owner_rules rules = owner_rules(hart);
 	int err;
 
-	if (hart->no_code || takes_turns(hart) ||
+	if (hart->no_code || others_take_turns(hart) ||
 	    rvt_owner_waits(&rules, &hart->base.context)) {
 		hold_start(hart, event);
 		return 0;
