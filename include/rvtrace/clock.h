@@ -68,7 +68,7 @@ int rvt_clock_stamp(struct rvt_clock *clock, uint64_t time);
  */
 int rvt_clock_flush(struct rvt_clock *clock, uint64_t limit);
 bool rvt_clock_holds(const struct rvt_clock *clock);
-/* Whether a rate was wanted when none was known, since the last rvt_clock_reset(). */
+/* Whether a speed was wanted when none was known, since the last rvt_clock_reset(). */
 bool rvt_clock_guessed(const struct rvt_clock *clock);
 
 /* So many instructions take so many ns; .insns 0: not known. */
@@ -78,7 +78,7 @@ struct rvt_clock_speed {
 
 /* That of what was between the last two stamps without a pause. */
 struct rvt_clock_speed rvt_clock_speed(const struct rvt_clock *clock);
-/* Until two stamps tell another: for who knows it from elsewhere. */
+/* The caller knows from elsewhere how fast flow runs; it counts until two stamps tell another. */
 void rvt_clock_set_speed(struct rvt_clock *clock, const struct rvt_clock_speed *speed);
 /* Forgets all: another trace begins. */
 void rvt_clock_reset(struct rvt_clock *clock);

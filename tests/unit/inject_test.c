@@ -175,20 +175,31 @@ static void check_each(const struct fixture *f, unsigned int bytes,
 	}
 }
 
-/* Each instruction once, with the branches before it. */
-static void every_instruction(void **state)
+/* Has @test inject so many recordings. */
+static void each_recording(uint64_t n, void (*test)(const struct fixture *f, uint64_t seed))
 {
-	(void)state;
 	if (access(PROGRAM, X_OK))
 		skip();
-	for (uint64_t seed = 0; seed < 12; seed++) {
+	for (uint64_t seed = 0; seed < n; seed++) {
 		struct fixture *f;
 
 		session_setup((void **)&f);
 		record(f, seed);
-		inject(f, "i1il8", 150 << seed % 4, 1 + seed % 3, check_each);
+		test(f, seed);
 		session_teardown((void **)&f);
 	}
+}
+
+static void inject_each(const struct fixture *f, uint64_t seed)
+{
+	inject(f, "i1il8", 150 << seed % 4, 1 + seed % 3, check_each);
+}
+
+/* Each instruction once, with the branches before it. */
+static void every_instruction(void **state)
+{
+	(void)state;
+	each_recording(12, inject_each);
 }
 
 static void check_distances(const struct fixture *f, unsigned int bytes,
@@ -215,21 +226,18 @@ static void check_first(const struct fixture *f, unsigned int bytes,
 	}
 }
 
+static void inject_by_instructions(const struct fixture *f, uint64_t seed)
+{
+	(void)seed;
+	inject(f, "i37i", 1 << 30, 2, check_first);
+	inject(f, "i37i", 300, 2, check_distances);
+}
+
 /* A period apart: in all of what is one slice, and else within each. */
 static void by_instructions(void **state)
 {
 	(void)state;
-	if (access(PROGRAM, X_OK))
-		skip();
-	for (uint64_t seed = 0; seed < 6; seed++) {
-		struct fixture *f;
-
-		session_setup((void **)&f);
-		record(f, seed);
-		inject(f, "i37i", 1 << 30, 2, check_first);
-		inject(f, "i37i", 300, 2, check_distances);
-		session_teardown((void **)&f);
-	}
+	each_recording(6, inject_by_instructions);
 }
 
 /*
@@ -251,20 +259,17 @@ static void check_times(const struct fixture *f, unsigned int bytes,
 	}
 }
 
+static void inject_by_time(const struct fixture *f, uint64_t seed)
+{
+	(void)seed;
+	inject(f, "i10us", 1 << 30, 2, check_times);
+	inject(f, "i10us", 600, 2, check_times);
+}
+
 static void by_time(void **state)
 {
 	(void)state;
-	if (access(PROGRAM, X_OK))
-		skip();
-	for (uint64_t seed = 0; seed < 6; seed++) {
-		struct fixture *f;
-
-		session_setup((void **)&f);
-		record(f, seed);
-		inject(f, "i10us", 1 << 30, 2, check_times);
-		inject(f, "i10us", 600, 2, check_times);
-		session_teardown((void **)&f);
-	}
+	each_recording(6, inject_by_time);
 }
 
 int main(void)

@@ -238,7 +238,7 @@ void itrace_begin(const struct itrace *itrace, struct itrace_clock *clock, uint6
 	*clock = (struct itrace_clock){ .random = mix(seed) };
 	done = draw(clock) << 31;
 	done = (done | draw(clock)) % period;
-	if (itrace->unit == ITRACE_NS)
+	if (itrace_by_time(itrace))
 		clock->ns = done;
 	else
 		clock->insns = done;
@@ -306,9 +306,7 @@ int itrace_sample(const struct itrace *itrace, struct itrace_clock *clock,
 
 	if (!itrace->instructions)
 		return 0;
-	/* a period of 0 ns is every instruction, as in perf */
-	return itrace->unit == ITRACE_NS && itrace->period ? sample_by_time(&sampling) :
-		sample_by_insns(&sampling);
+	return itrace_by_time(itrace) ? sample_by_time(&sampling) : sample_by_insns(&sampling);
 }
 
 bool itrace_wants(const struct itrace *itrace, const struct rvt_transfer *transfer)

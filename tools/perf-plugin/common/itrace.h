@@ -38,6 +38,12 @@ struct itrace_clock {
 	uint64_t late;		/* ns from the end of a period to its sample */
 };
 
+/* Whether instructions are sampled by time. A period of 0 ns is every instruction, as in perf. */
+static inline bool itrace_by_time(const struct itrace *itrace)
+{
+	return itrace->unit == ITRACE_NS && itrace->period;
+}
+
 /*
  * itrace_begin - begins sampling amid a trace: @seed tells how far the first period has come, so
  * that each instruction, or ns, is as likely as any other to have the first sample.

@@ -78,9 +78,8 @@ static void begin_page(void *ctx, const struct pages_slice *slice)
 static int end_page(void *ctx)
 {
 	struct inject *inject = &((struct maker *)ctx)->inject;
-	bool by_time = inject->itrace->unit == ITRACE_NS && inject->itrace->period;
 
-	for (size_t i = 0; i < INJECT_MAX_CPUS && by_time; i++) {
+	for (size_t i = 0; i < INJECT_MAX_CPUS && itrace_by_time(inject->itrace); i++) {
 		const struct rest rest = {
 			.header = { .size = sizeof(rest) }, .cpu = i,
 			.insns = inject->clocks[i].insns,

@@ -35,7 +35,7 @@ int inject_begin(struct inject *inject);
 struct transfers *inject_follow(struct inject *inject, struct rvt_session_sink *sink);
 /* Writes the record of a sample, which may change, unless it is to be skipped. 0 or -errno. */
 int inject_sample(struct inject *inject, uint64_t *words);
-/* Makes all samples, in slices. 0 or -errno. */
+/* Has several threads make all samples, in slices of the trace. 0 or -errno. */
 int inject_slices(struct inject *inject);
 
 #endif

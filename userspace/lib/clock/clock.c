@@ -310,7 +310,7 @@ static int tell_items(struct rvt_clock *clock, size_t first, size_t end, uint64_
 	return err;
 }
 
-/* How long @insns instructions take; 0 where no rate is known. */
+/* How long @insns instructions take; 0 where no speed is known. */
 static uint64_t duration(struct rvt_clock *clock, uint64_t insns)
 {
 	const struct rvt_clock_speed *speed = &clock->speed;
