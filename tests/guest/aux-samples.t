@@ -21,17 +21,48 @@ samples()
 	sed -n 's/^ *//p' "$dir/share/$1.samples"
 }
 
-# ends_at_samples NAME: the flow that a record's bytes gave stopped at the address of a sample; of
-# most, for what E-Trace's last packet means may be known by the next one only.
+# instructions NAME: mnemonic and address of each that was decoded.
+instructions()
+{
+	"$HOST/perf-rvtrace" script -i "$dir/share/$1.data" --symfs "$dir/share:$("$LAB" path guest)" \
+		--insn-trace=disasm -F ip,insn,disasm 2>/dev/null | sed -n 's/ *\([0-9a-f]*\) .*\t\([a-z.]*\).*/\2 \1/p'
+}
+
+# ends_at_samples NAME: the flow that a record's bytes gave stopped at the address of a sample. Two
+# kinds cannot: behind an indirect jump E-Trace's next packet has the address, and no packet tells
+# of no instruction between an ecall and the sample.
 ends_at_samples()
 {
-	samples "$1" >"$dir/$1.taken"
-	raw_pc "$dir/share/$1.data" 2>/dev/null | awk -v list="$dir/$1.taken" '
-		BEGIN { while ((getline line < list) > 0) { split(line, word, " "); taken[word[2]] = 1 } }
-		function ends() { if (pc == "") return; n++; hit += pc in taken; pc = "" }
+	local cpu address
+
+	while read -r cpu address; do
+		printf 'taken %x\necall %x\n' "0x$address" "$((0x$address - 4))"
+	done < <(samples "$1") >"$dir/$1.known"
+	instructions "$1" >>"$dir/$1.known"
+	raw_pc "$dir/share/$1.data" 2>/dev/null | awk -v list="$dir/$1.known" '
+		BEGIN { while ((getline line < list) > 0) { split(line, word, " "); known[word[1], word[2]] = 1 } }
+		function ends()
+		{
+			if (pc == "")
+				return
+			n++
+			if (("taken", pc) in known)
+				hits++
+			else if (("ret", last) in known || ("jr", last) in known || ("jalr", last) in known ||
+				 ("ecall", pc) in known)
+				unknown++
+			else
+				print "stops at " pc " behind " last
+			pc = ""
+		}
 		/^# aux/ { ends() }
 		/^# stop/ { pc = $6 }
-		END { ends(); print hit " of " n " pieces stop at a sample"; exit n < 5 || hit < 0.75 * n }'
+		!/^#/ { last = $4 }
+		END {
+			ends()
+			print hits " of " n " pieces stop at a sample, where no more can be known " unknown + 0
+			exit n < 5 || hits < n / 2 || hits + unknown < n
+		}'
 }
 
 # each_is_shown NAME
