@@ -108,7 +108,12 @@ struct rvt_hart_flow {
 	void *user;		/* free for the caller; NULL at first */
 	/* of a dump: the SRC field of its messages, in frames see rvt_stream_source(); else 0 */
 	unsigned int source;
-	bool resumed, left;	/* for the commands of this project: session/slices.h */
+	/*
+	 * For the commands of this project (session/slices.h, followed.h). .number: of the cpu in
+	 * its buffer, the same in each slice. .moved: what happened up to then is in .space, ns.
+	 */
+	bool resumed, left;
+	uint64_t number, moved;
 };
 
 /* When instruction number @n of the runs that are delivered began, ns. */

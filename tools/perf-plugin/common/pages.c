@@ -39,6 +39,7 @@ struct page {
 
 /* The printer of one thread, which prints one slice after another. */
 struct printer {
+	const struct pages_ops *ops;
 	struct printer *next;
 	void *own;		/* what ops->open returned */
 	struct rvt_session_sink sink;
@@ -93,6 +94,7 @@ static struct printer *create_printer(const struct printing *printing)
 
 	if (!printer)
 		return NULL;
+	printer->ops = printing->ops;
 	printer->buffer = malloc(FILE_BUFFER);
 	printer->own = printer->buffer ? printing->ops->open(printing->ops->ctx, &printer->sink) :
 					 NULL;
@@ -159,7 +161,10 @@ static void *begin_page(void *ctx, void *printer, unsigned int buffer)
 static void mark_page(void *ctx, uint64_t time, bool left)
 {
 	struct page *page = ctx;
+	const struct printer *printer = page->printer;
 
+	if (printer->ops->moment)
+		printer->ops->moment(printer->own);
 	if (array_grow(&page->marks, page->n_marks)) {
 		page->failed = true;
 		return;
@@ -325,7 +330,7 @@ static int copy_page(struct printing *printing, struct queue *queue)
 {
 	const struct queue *other = next_queue(printing, queue);
 	struct page *page = queue->first;
-	int err = 0;
+	int err;
 
 	do {
 		if (page->passed == page->n_marks) {
@@ -338,10 +343,9 @@ static int copy_page(struct printing *printing, struct queue *queue)
 			free_page(page);
 			return err;
 		}
-		err = copy(printing, page, page->marks[page->passed].offset);
 		queue->time = page->marks[page->passed++].time;
-	} while (!err && (!other || is_behind(queue, other)));
-	return err;
+	} while (!other || is_behind(queue, other));
+	return copy(printing, page, page->marks[page->passed - 1].offset);
 }
 
 static int join_page(void *ctx, void *slice, unsigned int buffer)
@@ -518,8 +522,8 @@ static int run(struct printing *printing, struct page *only)
 	const struct pages_ops *ops = printing->ops;
 	const struct rvt_session_sink *own = &only->printer->sink;
 	const struct rvt_session_slices slices = {
-		.ctx = printing, .overlap = ops->overlap, .apart = ops->apart, .plan = plan,
-		.open = open_printer, .begin = begin_page, .moment = mark_page, .end = end_page,
+		.ctx = printing, .overlap = ops->overlap, .apart = ops->apart,
+		.in_turns = ops->in_turns, .plan = plan, .open = open_printer, .begin = begin_page, .moment = mark_page, .end = end_page,
 		.join = join_page, .waiting = waiting, .reset = start_again,
 	};
 	const struct rvt_session_sink sink = {

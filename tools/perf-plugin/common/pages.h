@@ -21,7 +21,7 @@ struct pages_slice {
 
 struct pages_ops {
 	void *ctx;
-	bool overlap, apart;	/* as in struct rvt_session_slices */
+	bool overlap, apart, in_turns;	/* as in struct rvt_session_slices */
 	bool errors;		/* slices also have lines for standard error */
 	bool *told_errors;	/* set if any are written there; NULL: nobody asks */
 	/*
@@ -39,6 +39,8 @@ struct pages_ops {
 	/* Ends a printer. @valid: the output has all or some of what it printed. */
 	void (*close)(void *printer, bool valid);
 	void (*begin)(void *printer, const struct pages_slice *slice);
+	/* What other buffers have at this time may come here, in the output. May be NULL. */
+	void (*moment)(void *printer);
 	/* Ends a slice: writes what is buffered. Returns 0 or -errno. May be NULL. */
 	int (*end)(void *printer);
 	/*

@@ -14,7 +14,7 @@ static const char help[] =
 ITRACE_HELP
 "  -o, --output FILE     instead of perf.data.injected\n"
 "  --no-arch             do not say that the program is RISC-V's: hotspot refuses that\n"
-"  --jobs N              threads; samples with g, G or L are made by one\n"
+"  --jobs N              threads; samples with G or L are made by one\n"
 VIEW_HELP;
 
 enum { OPT_ITRACE = 256, OPT_NO_ARCH, OPT_JOBS, OPT_NOTHING };

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "common/branches.h"
 #include "common/transfers.h"
 #include "inject/state.h"
@@ -15,7 +16,8 @@
 enum { EVENT_INSTRUCTIONS, EVENT_BRANCHES };
 
 /* Words of a sample. */
-enum { AT_HEADER, AT_ID, AT_IP, AT_TASK, AT_TIME, AT_ADDR, AT_CPU, AT_PERIOD };
+enum { AT_HEADER, AT_ID, AT_IP, AT_TASK, AT_TIME, AT_ADDR, AT_CPU, AT_PERIOD,
+       AT_CALLCHAIN };
 
 /* ---- samples ---- */
 
@@ -42,20 +44,33 @@ static int put_sample(struct inject *inject, const struct rvt_hart_flow *hart, u
 	inject_add(&sample, addr);
 	inject_add(&sample, (uint32_t)hart->cpu);
 	inject_add(&sample, period);
-	if (inject->itrace->callchain)
-		inject_add_callchain(&sample, ip, 0, stack, 0, inject->itrace->callchain,
-				     rvt_hart_in_guest(hart));
 	if (inject->itrace->last_branches)
 		inject_add_branches(&sample, inject->branches, hart,
 				    inject->itrace->last_branches);
 	*header = (struct perf_event_header){ PERF_RECORD_SAMPLE, cpumode(hart, ip),
 					      sample.n * sizeof(uint64_t) };
-	if (inject->page)
-		return fwrite(sample.words, header->size, 1, inject->page) ? 0 : -EIO;
-	return inject_sample(inject, sample.words);
+	if (inject->tape)
+		return tape_record(inject->tape, inject->itrace->callchain ? hart : NULL, header);
+	return inject_sample(inject, sample.words, stack, rvt_hart_in_guest(hart));
 }
 
-int inject_sample(struct inject *inject, uint64_t *words)
+/* The call chain is between other words. */
+static int write_with_chain(struct inject *inject, const uint64_t *words,
+			    struct rvt_callstack *stack, bool guest)
+{
+	struct perf_event_header header = *(const struct perf_event_header *)words;
+	struct inject_sample sample = { .n = AT_CALLCHAIN };
+
+	memcpy(sample.words, words, AT_CALLCHAIN * sizeof(*words));
+	inject_add_callchain(&sample, words[AT_IP], 0, stack, 0, inject->itrace->callchain, guest);
+	for (size_t i = AT_CALLCHAIN; i < header.size / sizeof(*words); i++)
+		inject_add(&sample, words[i]);
+	header.size = sample.n * sizeof(*words);
+	memcpy(sample.words, &header, sizeof(header));
+	return rvt_perfdata_write(inject->out, sample.words, header.size);
+}
+
+int inject_sample(struct inject *inject, uint64_t *words, struct rvt_callstack *stack, bool guest)
 {
 	const struct perf_event_header *header = (const struct perf_event_header *)words;
 	uint64_t *carried = &inject->carried[words[AT_CPU] < INJECT_MAX_CPUS ? words[AT_CPU] : 0];
@@ -69,6 +84,8 @@ int inject_sample(struct inject *inject, uint64_t *words)
 		return 0;
 	}
 	inject->samples++;
+	if (inject->itrace->callchain)
+		return write_with_chain(inject, words, stack, guest);
 	return rvt_perfdata_write(inject->out, words, header->size);
 }
 
@@ -198,12 +215,13 @@ int inject_begin(struct inject *inject)
 struct transfers *inject_follow(struct inject *inject, struct rvt_session_sink *sink)
 {
 	const struct itrace *itrace = inject->itrace;
-	unsigned int depth = itrace->callchain || itrace->add_callchain ? MAX_CALL_DEPTH : 0;
+	bool stacks = (itrace->callchain || itrace->add_callchain) && !inject->tape;
 	const struct rvt_transfers_ops ops = {
 		.size = sizeof(ops), .ctx = inject, .line = inject_line,
 		.transfer = inject_transfer, .event = inject_event,
 	};
-	struct transfers *transfers = transfers_create(&ops, inject->view, depth);
+	struct transfers *transfers = transfers_create(&ops, inject->view,
+						       stacks ? MAX_CALL_DEPTH : 0);
 
 	sink->warning = view_warning;
 	if (transfers)

@@ -5,15 +5,14 @@
 #include <string.h>
 #include <unistd.h>
 #include "common/pages.h"
+#include "common/tape.h"
 #include "common/transfers.h"
 #include "inject/state.h"
-#include "util/array.h"
 
 /* Takes what pages have, in order. */
 struct joining {
 	struct inject *inject;
-	uint8_t *bytes;		/* of which the last record may be incomplete */
-	size_t len, room;
+	struct tape_reader *reader;
 	int err;
 };
 
@@ -23,6 +22,7 @@ struct joining {
 struct maker {
 	struct inject inject, *total;
 	struct transfers *transfers;
+	struct tape tape;
 };
 
 /* In a slice's page, behind its samples: so many instructions no sample stands for. */
@@ -51,8 +51,11 @@ static void *open_maker(void *ctx, struct rvt_session_sink *sink)
 		return NULL;
 	maker->total = joining->inject;
 	maker->inject = (struct inject){ .itrace = maker->total->itrace,
-					 .view = maker->total->view };
+					 .view = maker->total->view, .tape = &maker->tape };
 	maker->transfers = inject_follow(&maker->inject, sink);
+	if (maker->transfers && maker->inject.itrace->callchain)
+		rvt_transfers_tell_steps(transfers_inner(maker->transfers), tape_step,
+					 &maker->tape);
 	if (inject_open(&maker->inject) || !maker->transfers) {
 		close_maker(maker, false);
 		return NULL;
@@ -63,15 +66,21 @@ static void *open_maker(void *ctx, struct rvt_session_sink *sink)
 /* The first slice of a buffer begins as all of it does. */
 static void begin_page(void *ctx, const struct pages_slice *slice)
 {
-	struct inject *inject = &((struct maker *)ctx)->inject;
+	struct maker *maker = ctx;
+	struct inject *inject = &maker->inject;
 
-	inject->page = slice->out;
+	tape_begin(&maker->tape, slice->out);
 	memset(inject->clocks, 0, INJECT_MAX_CPUS * sizeof(*inject->clocks));
 	for (size_t i = 0; i < INJECT_MAX_CPUS && slice->number; i++)
 		itrace_begin(inject->itrace, &inject->clocks[i],
 			     (uint64_t)slice->buffer << 32 | slice->number);
 	if (inject->branches)
 		branches_clear(inject->branches);
+}
+
+static void tell_moment(void *ctx)
+{
+	tape_moment(&((struct maker *)ctx)->tape);
 }
 
 /* A sample by instructions stands for its period wherever its slice began. */
@@ -85,13 +94,40 @@ static int end_page(void *ctx)
 			.insns = inject->clocks[i].insns,
 		};
 
-		if (rest.insns && !fwrite(&rest, sizeof(rest), 1, inject->page))
+		if (rest.insns && tape_record(inject->tape, NULL, &rest.header))
 			return -EIO;
 	}
 	return 0;
 }
 
 /* ---- joining ---- */
+
+static bool is_guest(const struct perf_event_header *header)
+{
+	unsigned int mode = header->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+
+	return mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER;
+}
+
+static int take_record(void *ctx, struct perf_event_header *header, struct rvt_callstack *stack)
+{
+	struct inject *inject = ((const struct joining *)ctx)->inject;
+	const struct rest *rest = (const struct rest *)header;
+
+	if (header->type == PERF_RECORD_SAMPLE)
+		return inject_sample(inject, (uint64_t *)header, stack, is_guest(header));
+	inject->carried[rest->cpu] += rest->insns;
+	return 0;
+}
+
+static ssize_t take_bytes(void *ctx, const char *bytes, size_t len)
+{
+	struct joining *joining = ctx;
+
+	if (!joining->err)
+		joining->err = tape_read(joining->reader, bytes, len);
+	return joining->err ? 0 : len;
+}
 
 /* One thread makes all samples anew: not all are where those of slices were. */
 static void make_again(void *ctx)
@@ -104,9 +140,10 @@ static void make_again(void *ctx)
 	inject->out = NULL;
 	inject->skipped = inject->samples = 0;
 	memset(inject->carried, 0, INJECT_MAX_CPUS * sizeof(*inject->carried));
-	joining->len = 0;
-	joining->err = lseek(inject->fd, 0, SEEK_SET) || ftruncate(inject->fd, 0) ?
-		-errno : inject_begin(inject);
+	joining->err = tape_reader_restart(joining->reader);
+	if (!joining->err)
+		joining->err = lseek(inject->fd, 0, SEEK_SET) || ftruncate(inject->fd, 0) ?
+			-errno : inject_begin(inject);
 }
 
 static int run(void *ctx, const struct rvt_session_sink *sink,
@@ -117,62 +154,23 @@ static int run(void *ctx, const struct rvt_session_sink *sink,
 	return view_run_slices(joining->inject->view, sink, slices, false);
 }
 
-static int take_record(struct joining *joining, struct perf_event_header *header)
-{
-	const struct rest *rest = (const struct rest *)header;
-
-	if (header->type == PERF_RECORD_SAMPLE)
-		return inject_sample(joining->inject, (uint64_t *)header);
-	joining->inject->carried[rest->cpu] += rest->insns;
-	return 0;
-}
-
-/* Takes the records that are complete. */
-static int take_records(struct joining *joining)
-{
-	size_t at = 0;
-	int err = 0;
-
-	while (!err && joining->len - at >= sizeof(struct perf_event_header)) {
-		struct perf_event_header *header = (void *)(joining->bytes + at);
-
-		if (joining->len - at < header->size)
-			break;
-		err = take_record(joining, header);
-		at += header->size;
-	}
-	joining->len -= at;
-	memmove(joining->bytes, joining->bytes + at, joining->len);
-	return err;
-}
-
-static ssize_t take_bytes(void *ctx, const char *bytes, size_t len)
-{
-	struct joining *joining = ctx;
-
-	if (!joining->err)
-		joining->err = array_reserve(&joining->bytes, &joining->room, joining->len, len);
-	if (joining->err)
-		return 0;
-	memcpy(joining->bytes + joining->len, bytes, len);
-	joining->len += len;
-	joining->err = take_records(joining);
-	return joining->err ? 0 : len;
-}
-
 int inject_slices(struct inject *inject)
 {
+	const bool stacks = inject->itrace->callchain;
 	struct joining joining = { .inject = inject };
 	const struct pages_ops ops = {
-		.ctx = &joining, .overlap = true, .apart = true, .open = open_maker,
-		.close = close_maker, .begin = begin_page, .end = end_page, .again = make_again,
-		.run = run,
+		.ctx = &joining, .overlap = true, .apart = true, .in_turns = stacks,
+		.open = open_maker, .close = close_maker, .begin = begin_page,
+		.moment = tell_moment, .end = end_page, .again = make_again, .run = run,
 	};
 	FILE *out = fopencookie(&joining, "w", (cookie_io_functions_t){ .write = take_bytes });
-	int err = out ? pages_run(&ops, out) : -ENOMEM;
+	int err = -ENOMEM;
 
+	joining.reader = tape_reader_create(inject->view, stacks, take_record, &joining);
+	if (out && joining.reader)
+		err = pages_run(&ops, out);
 	if (out && fclose(out) && !err)
 		err = -EIO;
-	free(joining.bytes);
+	tape_reader_destroy(joining.reader);
 	return joining.err ? joining.err : err;
 }

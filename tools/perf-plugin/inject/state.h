@@ -3,7 +3,7 @@
 #ifndef PERF_RVTRACE_INJECT_STATE_H
 #define PERF_RVTRACE_INJECT_STATE_H
 
-#include <stdio.h>
+#include "common/tape.h"
 #include "inject/inject.h"
 
 #define INJECT_MAX_CPUS 4096
@@ -14,7 +14,7 @@ struct inject {
 	int fd;		/* of the output */
 	struct rvt_perfdata_writer *out;
 	/* of a slice: gets the records for inject_sample(); NULL: they go there at once */
-	FILE *page;
+	struct tape *tape;
 	struct branches *branches;	/* NULL: not asked for */
 	struct added *added;	/* samples of other events; NULL: copied as they are */
 	struct itrace_clock *clocks;	/* by cpu */
@@ -33,8 +33,11 @@ void inject_close(struct inject *inject);
 int inject_begin(struct inject *inject);
 /* Fills the call-backs of @sink, which make samples. NULL: out of memory. */
 struct transfers *inject_follow(struct inject *inject, struct rvt_session_sink *sink);
-/* Writes the record of a sample, which may change, unless it is to be skipped. 0 or -errno. */
-int inject_sample(struct inject *inject, uint64_t *words);
+/*
+ * Writes the record of a sample, which may change, unless it is to be skipped. Adds the call chain
+ * of @stack, if there are to be any; @guest: it is a guest's. 0 or -errno.
+ */
+int inject_sample(struct inject *inject, uint64_t *words, struct rvt_callstack *stack, bool guest);
 /* Has several threads make all samples, in slices of the trace. 0 or -errno. */
 int inject_slices(struct inject *inject);
 

@@ -17,7 +17,7 @@
 
 bool trace_in_slices(const struct itrace *itrace)
 {
-	return !itrace->callchain && !itrace->add_callchain && !itrace->add_last_branches;
+	return !itrace->add_callchain && !itrace->add_last_branches;
 }
 
 uint64_t trace_slice_bytes(const struct itrace *itrace)

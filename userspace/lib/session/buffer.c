@@ -203,7 +203,8 @@ static bool takes_turns(const struct buffer *buffer)
 	const struct rvt_session *session = buffer->session;
 	const struct rvt_session_slices *slices = session_slices(session);
 
-	return slices && slices->moment && !slices->apart && !session->options.by_cpu &&
+	return slices && slices->moment && (!slices->apart || slices->in_turns) &&
+		!session->options.by_cpu &&
 		(session->n_buffers > 1 || session->shared);
 }
 

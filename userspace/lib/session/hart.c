@@ -295,7 +295,11 @@ static int hart_move(struct hart_flow *hart, uint64_t time)
 
 	if (!err)
 		err = tell_replaced(hart, time);
-	return err ? err : rvt_cursor_seek(hart->cursor, time);
+	if (!err)
+		err = rvt_cursor_seek(hart->cursor, time);
+	if (err > 0 && time > hart->base.moved)
+		hart->base.moved = time;
+	return err;
 }
 
 int rvt_hart_seek(struct hart_flow *hart, uint64_t time)
@@ -865,6 +869,7 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 	hart->buffer = buffer;
 	hart->encoder = encoder;
 	hart->base.cpu = cpu;
+	hart->base.number = (uint64_t)buffer->number << 32 | (uint32_t)cpu;
 	hart->base.source = session->by_source ? source : 0;
 	hart->timed = session->has_time_conv && rvt_encoder_tells_time(encoder);
 	rvt_stream_flow_config(&encoder->params, &config);

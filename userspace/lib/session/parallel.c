@@ -427,14 +427,8 @@ static int open_decode_contexts(struct rvt_session *session, unsigned int n)
 		if (err)
 			break;
 		decode = &session->decode_contexts[session->n_decode_contexts];
-		*decode = (struct decode_context){ .image = NULL };
-		err = rvt_image_create(&decode->image);
-		if (err)
-			break;
-		session->n_decode_contexts++;
-		err = session->source->kernel(session, decode->image, &decode->kernel);
-		if (!err)
-			err = rvt_session_open_guest(session, decode);
+		err = rvt_session_open_context(session, decode);
+		session->n_decode_contexts += !!decode->image;
 	}
 	return err;
 }

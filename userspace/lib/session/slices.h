@@ -36,9 +36,9 @@ struct rvt_session_slices {
 	 * it is taken for as fast as in the first slice of its buffer, not as in the slice before.
 	 * What is delivered is the same for any number of jobs, one among them, but its times may
 	 * be others than what rvt_session_run() delivers. And .moment is told now and then, so that
-	 * what buffers deliver is roughly in the order of time.
+	 * what buffers deliver is roughly in the order of time; with .in_turns at each message.
 	 */
-	bool apart;
+	bool apart, in_turns;
 	/* First: how many slices each of the buffers has. */
 	int (*plan)(void *ctx, const size_t *n_slices, unsigned int n_buffers);
 	/*

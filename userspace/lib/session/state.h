@@ -248,10 +248,15 @@ int rvt_session_create(const struct session_source *source,
 		       char **error);
 int rvt_session_create_sideband(struct rvt_session *session);
 /*
- * guest.c: .guest of a decode context that has its image: code of guests, as far as there is any.
+ * context.c: .guest of a decode context that has its image: code of guests, as far as there is any.
  * 0, -ENOMEM, or what opening options.guest_vmlinux returned.
  */
 int rvt_session_open_guest(struct rvt_session *session, struct decode_context *decode);
+/*
+ * context.c: another one, for who decodes beside the session's own thread; before anybody does. The
+ * caller destroys .image, unless that is NULL, also after an error. 0, -ENOMEM, or as above.
+ */
+int rvt_session_open_context(struct rvt_session *session, struct decode_context *decode);
 int rvt_session_give_up(struct rvt_session *session, int err, const char *path, char **error);
 /* session.c: before and after decoding; @err is how that went, and returned if it is not 0. */
 int rvt_session_prepare(struct rvt_session *session, const struct rvt_session_sink *sink);

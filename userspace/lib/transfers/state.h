@@ -5,6 +5,8 @@
 
 #include <rvtrace/transfers.h>
 
+struct rvt_step;
+
 struct thread_stack {
 	int32_t tid;		/* first: key of the tree */
 	uint32_t life;
@@ -37,6 +39,9 @@ struct rvt_transfers {
 	struct rvt_transfers_ops ops;
 	size_t max_depth;
 	bool muted;		/* nothing is told, and stacks stay as they are */
+	/* steps.h; NULL: nobody asks */
+	int (*steps)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_step *step);
+	void *steps_ctx;
 	uint64_t handler;	/* of the kernel, as far as traps were seen; 0: none was */
 	uint64_t n_threads;
 	void *threads, *processes;	/* tsearch trees */

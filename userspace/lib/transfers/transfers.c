@@ -7,6 +7,7 @@
 #include "saved.h"
 #include "session/slices.h"
 #include "state.h"
+#include "steps.h"
 #include "util/sized.h"
 
 #define CAUSE_ECALL_FIRST 8	/* from U-mode */
@@ -207,6 +208,37 @@ static size_t update_stack(struct rvt_callstack *stack, const struct rvt_transfe
 	}
 }
 
+static int tell_step(const struct rvt_transfers *transfers, struct rvt_hart_flow *hart,
+		     const struct rvt_step *step)
+{
+	return transfers->steps && !transfers->muted ?
+		transfers->steps(transfers->steps_ctx, hart, step) : 0;
+}
+
+/* Only of what changes a stack. */
+static int tell_transfer(const struct rvt_transfers *transfers, struct rvt_hart_flow *hart,
+			 const struct rvt_transfer *transfer, uint64_t back)
+{
+	const struct rvt_step step = {
+		.kind = RVT_STEP_TRANSFER, .transfer = transfer->kind,
+		.indirect = transfer->indirect, .from = transfer->from, .to = transfer->to,
+		.back = back,
+	};
+
+	switch (transfer->kind) {
+	case RVT_TRANSFER_CALL:
+	case RVT_TRANSFER_RETURN:
+	case RVT_TRANSFER_TRAP:
+	case RVT_TRANSFER_TRAP_RETURN:
+		return tell_step(transfers, hart, &step);
+	case RVT_TRANSFER_JUMP:
+	case RVT_TRANSFER_STOP:
+		return transfer->indirect ? tell_step(transfers, hart, &step) : 0;
+	default:
+		return 0;
+	}
+}
+
 static int do_transfer(struct rvt_transfers *transfers, struct rvt_hart_flow *hart,
 		       const struct rvt_transfer *transfer, uint64_t back)
 {
@@ -225,6 +257,8 @@ static int do_transfer(struct rvt_transfers *transfers, struct rvt_hart_flow *ha
 	if (err)
 		return err;
 	ended = update_stack(stack, transfer, back, &err);
+	if (!err)
+		err = tell_transfer(transfers, hart, transfer, back);
 	if (!err && ops->after && wanted)
 		err = ops->after(ops->ctx, hart, transfer, stack, ended);
 	return err;
@@ -367,6 +401,43 @@ static int bridge_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *ha
 		transfers->ops.after(transfers->ops.ctx, hart, &transfer, stack, ended) : 0;
 }
 
+/* Tracing goes on at @pc. @crossing: it only crossed a boundary. */
+static int go_on(struct rvt_transfers *transfers, struct rvt_hart_flow *hart, uint64_t pc,
+		 bool crossing)
+{
+	const struct rvt_step step = { .kind = RVT_STEP_WENT_ON, .to = pc, .crossing = crossing };
+	struct hart_state *state = hart->user;
+	int err = tell_step(transfers, hart, &step);
+
+	if (!err && !crossing)
+		err = bridge_stop(transfers, hart, pc);
+	state->stopped = false;
+	return err;
+}
+
+/* Tracing stopped before @pc (0: nobody knows where); @executed: something was, since it began. */
+static void note_stop(struct hart_state *state, uint64_t pc, bool executed)
+{
+	state->stopped = pc;
+	state->stopped_at = pc;
+	if (state->thread && executed)
+		state->thread->stopped_at = pc;
+}
+
+static void note_loss(struct hart_state *state)
+{
+	state->stopped = false;
+	state->lost = true;
+	if (state->thread)
+		state->thread->stopped_at = 0;
+}
+
+static void note_handler(struct rvt_transfers *transfers, uint64_t handler)
+{
+	if (in_kernel(handler))
+		transfers->handler = handler;
+}
+
 static int take_trap(struct rvt_transfers *transfers, struct rvt_hart_flow *hart,
 		     const struct rvt_event *event)
 {
@@ -380,8 +451,7 @@ static int take_trap(struct rvt_transfers *transfers, struct rvt_hart_flow *hart
 	if (!err)
 		err = break_line(transfers, hart);
 	state->has_last = false;
-	if (in_kernel(event->target))
-		transfers->handler = event->target;
+	note_handler(transfers, event->target);
 	if (!event->interrupt && event->cause_valid && event->cause >= CAUSE_ECALL_FIRST &&
 	    event->cause <= CAUSE_ECALL_LAST)
 		transfer.flags = "syscall";
@@ -410,10 +480,12 @@ static int take_stop(struct rvt_transfers *transfers, struct rvt_hart_flow *hart
 	if (!err && state->has_last && !others)
 		err = do_transfer(transfers, hart, &transfer, 0);
 	if (!event->crossing) {
-		state->stopped = pc;
-		state->stopped_at = pc;
-		if (state->thread && state->has_last)
-			state->thread->stopped_at = pc;
+		const struct rvt_step step = { .kind = RVT_STEP_STOPPED, .to = pc,
+					       .executed = state->has_last };
+
+		note_stop(state, pc, state->has_last);
+		if (!err)
+			err = tell_step(transfers, hart, &step);
 	}
 	state->has_last = false;
 	return err ? err : hart->left ? RVT_SLICE_DONE : 0;
@@ -438,9 +510,8 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 		state->has_last = false;
 		if (!err)
 			err = do_transfer(transfers, hart, &transfer, 0);
-		if (!err && !event->crossing)
-			err = bridge_stop(transfers, hart, event->pc);
-		state->stopped = false;
+		if (!err)
+			err = go_on(transfers, hart, event->pc, event->crossing);
 		break;
 	case RVT_EVENT_STOP:
 		err = take_stop(transfers, hart, event);
@@ -457,10 +528,11 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 		break;
 	case RVT_EVENT_LOST:
 		err = break_line(transfers, hart);
-		state->has_last = state->stopped = false;
-		state->lost = true;
-		if (state->thread)
-			state->thread->stopped_at = 0;
+		state->has_last = false;
+		note_loss(state);
+		if (!err)
+			err = tell_step(transfers, hart,
+					&(struct rvt_step){ .kind = RVT_STEP_LOST });
 		break;
 	default:
 		break;
@@ -468,6 +540,55 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	if (!err && transfers->ops.event && !transfers->muted)
 		err = transfers->ops.event(transfers->ops.ctx, hart, event);
 	return err;
+}
+
+/* ---- steps ---- */
+
+void rvt_transfers_tell_steps(struct rvt_transfers *transfers,
+			      int (*steps)(void *ctx, struct rvt_hart_flow *hart,
+					   const struct rvt_step *step), void *ctx)
+{
+	transfers->steps = steps;
+	transfers->steps_ctx = ctx;
+}
+
+static int take_transfer(struct rvt_transfers *transfers, struct rvt_hart_flow *hart,
+			 const struct rvt_step *step)
+{
+	const struct rvt_transfer transfer = { .kind = step->transfer, .from = step->from,
+					       .to = step->to, .indirect = step->indirect };
+
+	if (step->transfer == RVT_TRANSFER_TRAP)
+		note_handler(transfers, step->to);
+	return do_transfer(transfers, hart, &transfer, step->back);
+}
+
+int rvt_transfers_take_step(struct rvt_transfers *transfers, struct rvt_hart_flow *hart,
+			    const struct rvt_step *step)
+{
+	struct hart_state *state = rvt_transfers_hart(hart);
+
+	if (!state)
+		return -ENOMEM;
+	switch (step->kind) {
+	case RVT_STEP_TRANSFER:
+		return take_transfer(transfers, hart, step);
+	case RVT_STEP_WENT_ON:
+		return go_on(transfers, hart, step->to, step->crossing);
+	case RVT_STEP_STOPPED:
+		note_stop(state, step->to, step->executed);
+		return 0;
+	case RVT_STEP_LOST:
+		note_loss(state);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int rvt_transfers_stack(struct rvt_transfers *transfers, struct rvt_hart_flow *hart,
+			struct rvt_callstack **stack)
+{
+	return rvt_transfers_hart(hart) ? find_stack(transfers, hart, stack) : -ENOMEM;
 }
 
 static void take_end(void *ctx, struct rvt_hart_flow *hart)

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * A tape is a sequence of items, each with a byte in front that says what it is. Numbers are LEB128,
+ * addresses differences to the address before them.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/tape.h"
+#include "session/followed.h"
+#include "util/array.h"
+
+enum item {
+	ITEM_RECORD,	/* and the record itself */
+	ITEM_HART,	/* buffer, cpu: whose what follows is; the address before is 0 */
+	ITEM_TASK,	/* what it runs: key_of() and .moved */
+	ITEM_STEP = 0x80,	/* and bits of this byte; .from and .to, as far as it has them */
+};
+
+#define STEP_KIND_SHIFT 5
+#define STEP_TRANSFER_SHIFT 2
+#define STEP_SECOND 2	/* indirect, crossing or executed */
+#define STEP_WIDE 1	/* the call has 4 bytes, not 2 */
+#define MAX_ITEM 32	/* bytes, but for records */
+
+/* ---- writing ---- */
+
+struct item_bytes {
+	uint8_t at[MAX_ITEM];
+	size_t n;
+};
+
+static void put_number(struct item_bytes *bytes, uint64_t number)
+{
+	for (; number > 0x7f; number >>= 7)
+		bytes->at[bytes->n++] = 0x80 | number;
+	bytes->at[bytes->n++] = number;
+}
+
+static void put_difference(struct item_bytes *bytes, uint64_t to, uint64_t from)
+{
+	int64_t difference = to - from;
+
+	put_number(bytes, (uint64_t)difference << 1 ^ (difference < 0 ? UINT64_MAX : 0));
+}
+
+static int put(const struct tape *tape, const struct item_bytes *bytes)
+{
+	return fwrite(bytes->at, bytes->n, 1, tape->out) ? 0 : -EIO;
+}
+
+void tape_begin(struct tape *tape, FILE *out)
+{
+	*tape = (struct tape){ .out = out };
+}
+
+void tape_moment(struct tape *tape)
+{
+	tape->moved_on = true;
+}
+
+/* What follows is of @hart. */
+static int put_hart(struct tape *tape, const struct rvt_hart_flow *hart)
+{
+	int32_t key = hart->task ? rvt_task_key(hart->task) : -1;
+	struct item_bytes bytes = { .n = 0 };
+	bool guest = rvt_hart_in_guest(hart);
+	bool other = !tape->has_hart || tape->number != hart->number;
+
+	if (other || tape->moved_on) {
+		bytes.at[bytes.n++] = ITEM_HART;
+		put_number(&bytes, hart->number >> 32);
+		put_number(&bytes, (uint32_t)hart->number);
+		tape->last = 0;
+	}
+	if (other || tape->key != key || tape->guest != guest || tape->moved != hart->moved) {
+		bytes.at[bytes.n++] = ITEM_TASK;
+		put_number(&bytes, hart->task ? (uint64_t)hart->task->tid + 1 : 0);
+		bytes.at[bytes.n++] = guest;
+		put_number(&bytes, hart->moved);
+	}
+	tape->has_hart = true;
+	tape->moved_on = false;
+	tape->number = hart->number;
+	tape->key = key;
+	tape->guest = guest;
+	tape->moved = hart->moved;
+	return bytes.n ? put(tape, &bytes) : 0;
+}
+
+int tape_step(void *ctx, struct rvt_hart_flow *hart, const struct rvt_step *step)
+{
+	struct tape *tape = ctx;
+	struct item_bytes bytes = { .n = 1 };
+	int err = put_hart(tape, hart);
+
+	bytes.at[0] = ITEM_STEP | step->kind << STEP_KIND_SHIFT |
+		      step->transfer << STEP_TRANSFER_SHIFT;
+	if (step->indirect || step->crossing || step->executed)
+		bytes.at[0] |= STEP_SECOND;
+	if (step->kind == RVT_STEP_TRANSFER) {
+		if (step->back == step->from + 4)
+			bytes.at[0] |= STEP_WIDE;
+		put_difference(&bytes, step->from, tape->last);
+		tape->last = step->from;
+	}
+	if (step->kind != RVT_STEP_LOST) {
+		put_difference(&bytes, step->to, tape->last);
+		tape->last = step->to;
+	}
+	return err ? err : put(tape, &bytes);
+}
+
+int tape_record(struct tape *tape, const struct rvt_hart_flow *hart,
+		const struct perf_event_header *record)
+{
+	int err = hart ? put_hart(tape, hart) : 0;
+
+	if (err)
+		return err;
+	return fputc(ITEM_RECORD, tape->out) == EOF ||
+		!fwrite(record, record->size, 1, tape->out) ? -EIO : 0;
+}
+
+/* ---- reading ---- */
+
+struct tape_reader {
+	struct view *view;
+	int (*record)(void *ctx, struct perf_event_header *record, struct rvt_callstack *stack);
+	void *ctx;
+	struct rvt_followed *followed;	/* NULL: there are no stacks */
+	struct rvt_transfers *transfers;
+	struct rvt_hart_flow *hart;	/* whose what follows is */
+	uint64_t last;
+	uint8_t *bytes;		/* that were not read yet */
+	size_t len, room;
+	uint64_t aligned[8192];	/* a record */
+};
+
+/* Bytes that are being read; .failed: there are too few. */
+struct item_reader {
+	const uint8_t *at, *end;
+	bool failed;
+};
+
+static uint8_t get_byte(struct item_reader *item)
+{
+	if (item->at == item->end) {
+		item->failed = true;
+		return 0;
+	}
+	return *item->at++;
+}
+
+static uint64_t get_number(struct item_reader *item)
+{
+	uint64_t number = 0;
+	unsigned int shift = 0;
+	uint8_t byte;
+
+	do {
+		byte = get_byte(item);
+		number |= shift < 64 ? (uint64_t)(byte & 0x7f) << shift : 0;
+		shift += 7;
+	} while (byte & 0x80);
+	return number;
+}
+
+static uint64_t get_difference(struct item_reader *item)
+{
+	uint64_t number = get_number(item);
+
+	return number >> 1 ^ (number & 1 ? UINT64_MAX : 0);
+}
+
+static int read_hart(struct tape_reader *reader, struct item_reader *item)
+{
+	uint64_t buffer = get_number(item), cpu = get_number(item);
+
+	if (item->failed)
+		return 0;
+	reader->last = 0;
+	reader->hart = rvt_followed_hart(reader->followed, buffer << 32 | cpu, cpu);
+	return reader->hart ? 0 : -ENOMEM;
+}
+
+static int read_task(struct tape_reader *reader, struct item_reader *item)
+{
+	int32_t tid = (int32_t)get_number(item) - 1;
+	bool guest = get_byte(item);
+	uint64_t moved = get_number(item);
+
+	return item->failed ? 0 : rvt_followed_set(reader->followed, reader->hart, tid, guest,
+						   moved);
+}
+
+static int read_step(struct tape_reader *reader, struct item_reader *item, uint8_t head)
+{
+	struct rvt_step step = {
+		.kind = head >> STEP_KIND_SHIFT & 3, .transfer = head >> STEP_TRANSFER_SHIFT & 7,
+		.indirect = head & STEP_SECOND, .crossing = head & STEP_SECOND,
+		.executed = head & STEP_SECOND, .to = reader->last,
+	};
+
+	if (step.kind == RVT_STEP_TRANSFER)
+		step.to = step.from = reader->last + get_difference(item);
+	step.back = step.from + (head & STEP_WIDE ? 4 : 2);
+	if (step.kind != RVT_STEP_LOST)
+		step.to += get_difference(item);
+	if (item->failed)
+		return 0;
+	reader->last = step.to;
+	return rvt_transfers_take_step(reader->transfers, reader->hart, &step);
+}
+
+static int read_record(struct tape_reader *reader, struct item_reader *item)
+{
+	size_t left = item->end - item->at;
+	struct perf_event_header header;
+	struct rvt_callstack *stack = NULL;
+	int err = 0;
+
+	if (left >= sizeof(header))
+		memcpy(&header, item->at, sizeof(header));
+	if (left < sizeof(header) || left < header.size) {
+		item->failed = true;
+		return 0;
+	}
+	memcpy(reader->aligned, item->at, header.size);
+	item->at += header.size;
+	if (reader->hart)
+		err = rvt_transfers_stack(reader->transfers, reader->hart, &stack);
+	return err ? err : reader->record(reader->ctx, (void *)reader->aligned, stack);
+}
+
+/* Reads an item, unless it is not complete. */
+static int read_item(struct tape_reader *reader, struct item_reader *item)
+{
+	uint8_t head = get_byte(item);
+
+	if (head == ITEM_RECORD)
+		return read_record(reader, item);
+	if (!reader->followed)
+		return -EINVAL;
+	if (head == ITEM_HART)
+		return read_hart(reader, item);
+	if (!reader->hart)
+		return -EINVAL;
+	if (head == ITEM_TASK)
+		return read_task(reader, item);
+	return head & ITEM_STEP ? read_step(reader, item, head) : -EINVAL;
+}
+
+int tape_read(struct tape_reader *reader, const char *bytes, size_t len)
+{
+	struct item_reader item;
+	const uint8_t *done;
+	int err = array_reserve(&reader->bytes, &reader->room, reader->len, len);
+
+	if (err)
+		return err;
+	memcpy(reader->bytes + reader->len, bytes, len);
+	reader->len += len;
+	item = (struct item_reader){ reader->bytes, reader->bytes + reader->len, false };
+	do {
+		done = item.at;
+		err = item.at < item.end ? read_item(reader, &item) : 0;
+	} while (!err && !item.failed && item.at < item.end);
+	done = item.failed ? done : item.at;
+	reader->len = item.end - done;
+	memmove(reader->bytes, done, reader->len);
+	return err;
+}
+
+static int open_stacks(struct tape_reader *reader)
+{
+	static const struct rvt_transfers_ops ops = { .size = sizeof(ops) };
+	struct rvt_session *session = view_session(reader->view);
+
+	if (!reader->followed)
+		reader->followed = rvt_followed_create(session);
+	reader->transfers = rvt_transfers_create(&ops, rvt_session_symbols(session),
+						 MAX_CALL_DEPTH);
+	return reader->followed && reader->transfers ? 0 : -ENOMEM;
+}
+
+struct tape_reader *tape_reader_create(struct view *view, bool stacks,
+				       int (*record)(void *ctx, struct perf_event_header *record,
+						     struct rvt_callstack *stack), void *ctx)
+{
+	struct tape_reader *reader = calloc(1, sizeof(*reader));
+
+	if (!reader)
+		return NULL;
+	reader->view = view;
+	reader->record = record;
+	reader->ctx = ctx;
+	if (stacks && open_stacks(reader)) {
+		tape_reader_destroy(reader);
+		return NULL;
+	}
+	return reader;
+}
+
+void tape_reader_destroy(struct tape_reader *reader)
+{
+	if (!reader)
+		return;
+	if (reader->transfers)
+		view_cut(reader->view, rvt_transfers_cuts(reader->transfers));
+	rvt_transfers_destroy(reader->transfers);
+	rvt_followed_destroy(reader->followed);
+	free(reader->bytes);
+	free(reader);
+}
+
+int tape_reader_restart(struct tape_reader *reader)
+{
+	reader->len = 0;
+	reader->hart = NULL;
+	if (!reader->followed)
+		return 0;
+	rvt_transfers_destroy(reader->transfers);
+	rvt_followed_forget(reader->followed);
+	return open_stacks(reader);
+}
