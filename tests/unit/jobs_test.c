@@ -149,14 +149,15 @@ static size_t check_views(const struct fixture *f, uint64_t seed)
 /* The samples that inject makes: their file has the same bytes. */
 static void check_samples(const struct fixture *f, uint64_t seed)
 {
-	static const char *const letters[] = { "bIl4", "i100i", "i2usl8", "i1is50" };
+	static const char *const letters[] = { "bIl4", "i100i", "i2usl8", "i1is50", "i50ig",
+					       "crg8l4" };
 	char view[256], rest[256];
 
 	snprintf(view, sizeof(view), "inject -i %s -o %s.samples --itrace=%s", f->data, f->data,
-		 letters[seed % 4]);
+		 letters[seed % 6]);
 	snprintf(rest, sizeof(rest), "2>&1; s=$?; cksum <%s.samples; rm %s.samples; exit $s",
 		 f->data, f->data);
-	check_view(view, rest, 150 << seed / 4 % 4, seed);
+	check_view(view, rest, 150 << seed / 6 % 4, seed);
 }
 
 static size_t check_recording(struct fixture *f, uint64_t seed)

@@ -686,6 +686,16 @@ void rvt_buffer_rewind(struct buffer *buffer)
 
 /* ---- slices ---- */
 
+static int go_back(struct hart_flow *hart)
+{
+	struct rvt_session *session = hart->session;
+
+	session_lock(session);
+	keep_missing(session, hart->cursor);
+	session_unlock(session);
+	return rvt_hart_go_back(hart);
+}
+
 int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 {
 	int err = 0;
@@ -710,7 +720,10 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 				     rvt_flow_slice(hart->base.flow)->goes_on);
 		memset(&hart->base.context, 0, sizeof(hart->base.context));
 		rvt_hart_begin_clock(hart);
-		err = rvt_hart_begin_record(hart, &buffer->records[slice->record]);
+		if (hart->replaced)
+			err = go_back(hart);
+		if (!err)
+			err = rvt_hart_begin_record(hart, &buffer->records[slice->record]);
 	}
 	return err;
 }

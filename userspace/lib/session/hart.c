@@ -295,6 +295,9 @@ static int hart_move(struct hart_flow *hart, uint64_t time)
 
 	if (!err)
 		err = tell_replaced(hart, time);
+	/* the next slice, which may be this thread's, begins before that */
+	if (!err && hart->base.left)
+		hart->replaced |= rvt_cursor_replaces(hart->cursor, hart->base.task, time);
 	if (!err)
 		err = rvt_cursor_seek(hart->cursor, time);
 	if (err > 0 && time > hart->base.moved)
@@ -382,6 +385,9 @@ static int hart_time(struct hart_flow *hart, const struct rvt_event *event)
 	hart->base.time_exact = true;
 	pass_time(hart->buffer, now);
 	note_time(hart);
+	/* of a slice: the time was wanted of what is told, and no more flow is */
+	if (hart->told)
+		return 0;
 	err = rvt_hart_seek(hart, rvt_time_to_perf(conv, ticks + 1) - 1);
 	if (err || hart_needs_times(hart) ||
 	    (conv->cap_user_time_short && ~conv->time_mask))
@@ -893,6 +899,29 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 	hart->next = buffer->harts;
 	buffer->harts = hart;
 	return hart;
+}
+
+/*
+ * The cursor is at the beginning again. Blocks of what was executed stay, with spaces in which
+ * nothing is mapped any more.
+ */
+int rvt_hart_go_back(struct hart_flow *hart)
+{
+	const struct rvt_session *session = hart->session;
+	const struct decode_context *decode = hart->buffer->decode;
+	struct rvt_cursor *cursor;
+	int err = rvt_cursor_create(session->sideband, decode->image, decode->kernel, &cursor);
+
+	if (err)
+		return err;
+	rvt_cursor_clear_spaces(hart->cursor);
+	rvt_cursor_destroy(hart->cursor);
+	hart->cursor = cursor;
+	hart->base.task = NULL;
+	hart->base.space = NULL;
+	hart->base.moved = 0;
+	hart->replaced = false;
+	return 0;
 }
 
 /*

@@ -84,6 +84,7 @@ struct hart_flow {
 	struct rvt_flow_stats before;	/* the slice */
 	bool owned;		/* the slice has told a context */
 	bool told;		/* RVT_SLICE_DONE: nothing more is delivered */
+	bool replaced;		/* behind the slice's end; so the cursor is past that */
 	struct count_owner *owners;	/* of counts, by number */
 	size_t n_owners, owners_room;
 };
@@ -346,6 +347,8 @@ struct hart_flow *rvt_hart_create(struct buffer *buffer, const struct encoder *e
 void rvt_hart_end_flow(struct hart_flow *hart);
 /* The buffer's current record, which is @aux, begins. */
 int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux);
+/* Forgets what happened, so that time may go back; only between slices. 0 or -ENOMEM. */
+int rvt_hart_go_back(struct hart_flow *hart);
 /*
  * The record, the slice, or what ran before an exec, ends: it is noted if something of the record
  * in which the slice begins was taken for that. Whether it was the slice before knows.
