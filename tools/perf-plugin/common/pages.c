@@ -523,8 +523,9 @@ static int run(struct printing *printing, struct page *only)
 	const struct rvt_session_sink *own = &only->printer->sink;
 	const struct rvt_session_slices slices = {
 		.ctx = printing, .overlap = ops->overlap, .apart = ops->apart,
-		.in_turns = ops->in_turns, .plan = plan, .open = open_printer, .begin = begin_page, .moment = mark_page, .end = end_page,
-		.join = join_page, .waiting = waiting, .reset = start_again,
+		.in_turns = ops->in_turns, .plan = plan, .open = open_printer,
+		.begin = begin_page, .moment = mark_page, .end = end_page, .join = join_page,
+		.waiting = waiting, .reset = start_again,
 	};
 	const struct rvt_session_sink sink = {
 		.size = sizeof(sink),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A tape is a sequence of items, each with a byte in front that says what it is. Numbers are LEB128,
- * addresses differences to the address before them.
+ * A tape is a sequence of items, each with a byte in front that says what it is. Numbers are
+ * LEB128, addresses differences to the address before them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -88,7 +88,7 @@ static int put_hart(struct tape *tape, const struct rvt_hart_flow *hart)
 	return bytes.n ? put(tape, &bytes) : 0;
 }
 
-int tape_step(void *ctx, struct rvt_hart_flow *hart, const struct rvt_step *step)
+static int put_step(void *ctx, struct rvt_hart_flow *hart, const struct rvt_step *step)
 {
 	struct tape *tape = ctx;
 	struct item_bytes bytes = { .n = 1 };
@@ -109,6 +109,11 @@ int tape_step(void *ctx, struct rvt_hart_flow *hart, const struct rvt_step *step
 		tape->last = step->to;
 	}
 	return err ? err : put(tape, &bytes);
+}
+
+void tape_steps(struct tape *tape, struct transfers *transfers)
+{
+	rvt_transfers_tell_steps(transfers_inner(transfers), put_step, tape);
 }
 
 int tape_record(struct tape *tape, const struct rvt_hart_flow *hart,

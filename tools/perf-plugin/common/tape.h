@@ -27,8 +27,8 @@ struct tape {
 void tape_begin(struct tape *tape, FILE *out);
 /* What other buffers have may come here, in the bytes of all slices. */
 void tape_moment(struct tape *tape);
-/* For rvt_transfers_tell_steps(), with a struct tape as @ctx. 0 or -EIO. */
-int tape_step(void *ctx, struct rvt_hart_flow *hart, const struct rvt_step *step);
+/* Has @transfers, which keeps no stacks (max_depth 0), write what changes them to @tape. */
+void tape_steps(struct tape *tape, struct transfers *transfers);
 /*
  * A record, all of it; @hart: at whose stack it is to be, or NULL: it needs none. 0 or -EIO.
  */

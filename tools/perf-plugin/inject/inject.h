@@ -12,8 +12,9 @@
  * ---- inject/trace.c: samples of the trace ----
  *
  * They are made in slices of the trace, the same ones for any number of threads. Sampling of
- * instructions begins anew in each slice, somewhere in a period; so do last branches. Samples with
- * call chains, which go through all of the trace, one thread makes in one go.
+ * instructions begins anew in each slice, somewhere in a period; so do last branches. Call chains,
+ * which go through all of the trace, are added where slices are joined. One thread adds to samples
+ * of other events, in one go.
  */
 
 /* Returns whether samples are made in slices. */

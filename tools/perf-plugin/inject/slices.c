@@ -54,8 +54,7 @@ static void *open_maker(void *ctx, struct rvt_session_sink *sink)
 					 .view = maker->total->view, .tape = &maker->tape };
 	maker->transfers = inject_follow(&maker->inject, sink);
 	if (maker->transfers && maker->inject.itrace->callchain)
-		rvt_transfers_tell_steps(transfers_inner(maker->transfers), tape_step,
-					 &maker->tape);
+		tape_steps(&maker->tape, maker->transfers);
 	if (inject_open(&maker->inject) || !maker->transfers) {
 		close_maker(maker, false);
 		return NULL;

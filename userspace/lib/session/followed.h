@@ -12,8 +12,8 @@
 struct rvt_followed;
 
 /*
- * rvt_followed_create - @session, a recording, must outlive it, and nobody has decoded it yet. NULL:
- * out of memory, or the kernel's code cannot be read any more.
+ * rvt_followed_create - @session, a recording, must outlive it, and nobody has decoded it yet.
+ * NULL: out of memory, or the kernel's code cannot be read any more.
  */
 struct rvt_followed *rvt_followed_create(struct rvt_session *session);
 /* @followed may be NULL. Frees .user of its hart flows. */
@@ -24,9 +24,9 @@ void rvt_followed_forget(struct rvt_followed *followed);
 struct rvt_hart_flow *rvt_followed_hart(struct rvt_followed *followed, uint64_t number,
 					int32_t cpu);
 /*
- * rvt_followed_set - sets .task and .space of @hart: thread @tid runs (-1: not known which), or with
- * @guest its guest, and what happened up to @moved is there (rvt_hart_flow.moved, which never goes
- * back). 0 or -ENOMEM.
+ * rvt_followed_set - sets .task and .space of @hart: thread @tid runs (-1: not known which), or
+ * with @guest its guest, and what happened up to @moved is there (rvt_hart_flow.moved, which never
+ * goes back). 0 or -ENOMEM.
  */
 int rvt_followed_set(struct rvt_followed *followed, struct rvt_hart_flow *hart, int32_t tid,
 		     bool guest, uint64_t moved);

@@ -29,7 +29,8 @@ struct rvt_step {
 
 /*
  * rvt_transfers_tell_steps - from now on @steps is told each step, behind .transfer and before
- * .after. @transfers keeps no stacks (@max_depth 0). It returns 0, or an error, which ends decoding.
+ * .after. @transfers keeps no stacks (@max_depth 0). It returns 0, or an error, which ends
+ * decoding.
  */
 void rvt_transfers_tell_steps(struct rvt_transfers *transfers,
 			      int (*steps)(void *ctx, struct rvt_hart_flow *hart,
