@@ -3,7 +3,7 @@
  * Function names by place in a file or by kernel address. Tables are read when first asked for and
  * looked up in logarithmic time.
  *
- * Threads: tables are read when first asked for, so one at a time calls for the same symbols.
+ * Threads: once all is added, any number may look things up.
  */
 #ifndef RVTRACE_SYMBOL_H
 #define RVTRACE_SYMBOL_H

@@ -21,6 +21,7 @@
 static const char *const views[] = {
 	"stat", "report", "report -s comm,dso,sym", "report -g", "script", "script --by-cpu",
 	"script --insn-trace", "profile -f counts", "profile -f folded",
+	"profile -f callgrind",
 };
 
 /* ---- what commands print ---- */

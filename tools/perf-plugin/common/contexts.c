@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/contexts.h"
+#include "common/tape.h"
 
 /* Compares addresses first: equal texts mostly have one address. */
 static bool is_same(const char *a, const char *b)
@@ -135,18 +136,28 @@ static struct context *get_context(struct contexts *contexts, const struct rvt_h
 				      base ? base + 1 : place->dso, (int64_t)addr < 0) : NULL;
 }
 
-int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
-		  struct rvt_callstack *stack)
+int contexts_ran(struct contexts *contexts, struct rvt_hart_flow *hart, const struct tape_ran *ran,
+		 struct rvt_callstack *stack)
 {
-	struct context *context = get_context(ctx, hart, stack, 0, line->first);
+	struct context *context = get_context(contexts, hart, stack, 0, ran->first);
 
 	if (!context)
 		return -ENOMEM;
-	context->self += line->insns;
-	context->own.branches++;
-	if (hart->time > line->began)
-		context->own.time += hart->time - line->began;
+	context->self += ran->insns;
+	context->own.branches += ran->lines;
+	context->own.time += ran->ns;
 	return 0;
+}
+
+int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
+		  struct rvt_callstack *stack)
+{
+	const struct tape_ran ran = {
+		.first = line->first, .insns = line->insns, .lines = 1,
+		.ns = hart->time > line->began ? hart->time - line->began : 0,
+	};
+
+	return contexts_ran(ctx, hart, &ran, stack);
 }
 
 /*
@@ -156,27 +167,27 @@ int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straig
 static bool is_call(struct contexts *contexts, const struct rvt_hart_flow *hart,
 		    const struct rvt_transfer *transfer)
 {
-	const struct place *place;
-
 	if (transfer->kind != RVT_TRANSFER_JUMP)
 		return transfer->kind == RVT_TRANSFER_CALL || transfer->kind == RVT_TRANSFER_TRAP;
-	place = places_find(contexts->places, hart->space, transfer->to);
-	return place->start == transfer->to && place->end > place->start &&
-		(transfer->from < place->start || transfer->from >= place->end);
+	return places_enters(contexts->places, hart->space, transfer->from, transfer->to);
+}
+
+int contexts_entered(struct contexts *contexts, struct rvt_hart_flow *hart, uint64_t to,
+		     struct rvt_callstack *stack)
+{
+	struct context *context = get_context(contexts, hart, stack, 0, to);
+
+	if (!context)
+		return -ENOMEM;
+	context->calls++;
+	return 0;
 }
 
 static int count_call(struct contexts *contexts, struct rvt_hart_flow *hart,
 		      const struct rvt_transfer *transfer, struct rvt_callstack *stack)
 {
-	struct context *context;
-
-	if (!contexts->count_calls || !is_call(contexts, hart, transfer))
-		return 0;
-	context = get_context(contexts, hart, stack, 0, transfer->to);
-	if (!context)
-		return -ENOMEM;
-	context->calls++;
-	return 0;
+	return contexts->count_calls && is_call(contexts, hart, transfer) ?
+		contexts_entered(contexts, hart, transfer->to, stack) : 0;
 }
 
 /* Lets a new frame remember the function that it came from, with all its callers. */
@@ -234,6 +245,12 @@ void context_add_up(struct context *root)
 		*link = child;
 	}
 	root->child = sorted;
+}
+
+void contexts_forget(struct contexts *contexts)
+{
+	context_free(&contexts->root);
+	contexts->root = (struct context){ .self = 0 };
 }
 
 void context_free(struct context *root)

@@ -45,6 +45,22 @@ int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straig
 int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		   struct rvt_callstack *stack, size_t ended);
 
+/* The same of what a tape has (common/tape.h); contexts_entered() of a direct jump. */
+struct tape_ran;
+int contexts_ran(struct contexts *contexts, struct rvt_hart_flow *hart, const struct tape_ran *ran,
+		 struct rvt_callstack *stack);
+int contexts_entered(struct contexts *contexts, struct rvt_hart_flow *hart, uint64_t to,
+		     struct rvt_callstack *stack);
+/* Discards what was counted. */
+void contexts_forget(struct contexts *contexts);
+/*
+ * contexts-run.c: counts all of the view's recording, on as many threads as options.jobs says. Adds
+ * LOST events to *@errors. Returns 0 or -errno. Only if contexts_whole(): there are no filters, nor
+ * anything that is told in the order of time.
+ */
+bool contexts_whole(const struct view *view);
+int contexts_run(struct contexts *contexts, struct view *view, uint64_t *errors);
+
 /*
  * Finds or makes the child of @parent with this name; @name and @dso must live on. At
  * CONTEXT_MAX_DEPTH it is @parent or a sibling of it. NULL: out of memory.

@@ -446,7 +446,7 @@ static void start_again(void *ctx)
 	fflush(printing->text.out);
 	if (printing->ops->again)
 		printing->ops->again(printing->ops->ctx);
-	if (printing->ops->apart)
+	if (printing->ops->anew)
 		return;
 	printing->text.to_drop = printing->text.written;
 	printing->errors.to_drop = printing->errors.written;

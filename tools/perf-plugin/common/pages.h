@@ -44,10 +44,11 @@ struct pages_ops {
 	/* Ends a slice: writes what is buffered. Returns 0 or -errno. May be NULL. */
 	int (*end)(void *printer);
 	/*
-	 * One thread prints all again: discard what call-backs have counted. With .apart, which it
-	 * is needed for, also what the output has: that may not be the same again.
+	 * One thread prints all again: discard what call-backs have counted. With .anew, which
+	 * .apart needs, also what the output has: that may not be the same again.
 	 */
 	void (*again)(void *ctx);
+	bool anew;
 	/* Calls rvt_session_run_slices() and returns what that returns. */
 	int (*run)(void *ctx, const struct rvt_session_sink *sink,
 		   const struct rvt_session_slices *slices);

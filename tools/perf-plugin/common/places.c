@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <elfutils/libdwelf.h>
-#include <pthread.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,12 +18,6 @@
 #define KERNEL "[kernel.kallsyms]"
 /* The address to which Linux for RV64 is linked: its symbol _start (KERNEL_LINK_ADDR). */
 #define KERNEL_LINKED UINT64_C(0xffffffff80000000)
-
-/*
- * Several threads may have places of one session, which reads its symbols when they are first
- * needed.
- */
-static pthread_mutex_t symbols_lock = PTHREAD_MUTEX_INITIALIZER;
 
 struct slot {
 	struct rvt_space *space;
@@ -168,9 +161,7 @@ static void name_place(struct places *places, struct rvt_location location, uint
 void places_at(struct places *places, const struct rvt_location *location, uint64_t addr,
 	       struct place *place)
 {
-	pthread_mutex_lock(&symbols_lock);
 	name_place(places, *location, addr, place);
-	pthread_mutex_unlock(&symbols_lock);
 }
 
 bool places_any(struct places *places, const struct rvt_index_granule *granule, uint64_t size,
@@ -219,10 +210,16 @@ const struct place *places_find(struct places *places, struct rvt_space *space, 
 	slot->space = space;
 	slot->generation = generation;
 	slot->addr = addr;
-	pthread_mutex_lock(&symbols_lock);
 	look_up(places, space, addr, &slot->place);
-	pthread_mutex_unlock(&symbols_lock);
 	return &slot->place;
+}
+
+bool places_enters(struct places *places, struct rvt_space *space, uint64_t from, uint64_t to)
+{
+	const struct place *place = places_find(places, space, to);
+
+	return place->start == to && place->end > place->start &&
+		(from < place->start || from >= place->end);
 }
 
 static char *in_hex(const uint8_t *id, size_t len)

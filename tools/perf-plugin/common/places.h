@@ -28,6 +28,8 @@ struct places *places_create(struct rvt_session *session);
 void places_destroy(struct places *places);
 /* Finds the place of an address. It is valid until the next call. */
 const struct place *places_find(struct places *places, struct rvt_space *space, uint64_t addr);
+/* Returns whether who goes from @from to @to enters another function, at its beginning. */
+bool places_enters(struct places *places, struct rvt_space *space, uint64_t from, uint64_t to);
 /* Finds the place of what is at @location. */
 void places_at(struct places *places, const struct rvt_location *location, uint64_t addr,
 	       struct place *place);

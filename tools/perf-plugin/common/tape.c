@@ -13,7 +13,9 @@
 enum item {
 	ITEM_RECORD,	/* and the record itself */
 	ITEM_HART,	/* buffer, cpu: whose what follows is; the address before is 0 */
-	ITEM_TASK,	/* what it runs: key_of() and .moved */
+	ITEM_TASK,	/* what it runs: .tid + 1, .guest, .moved */
+	ITEM_RAN,	/* struct tape_ran */
+	ITEM_ENTERED,	/* address */
 	ITEM_STEP = 0x80,	/* and bits of this byte; .from and .to, as far as it has them */
 };
 
@@ -21,7 +23,7 @@ enum item {
 #define STEP_TRANSFER_SHIFT 2
 #define STEP_SECOND 2	/* indirect, crossing or executed */
 #define STEP_WIDE 1	/* the call has 4 bytes, not 2 */
-#define MAX_ITEM 32	/* bytes, but for records */
+#define MAX_ITEM 48	/* bytes, but for records */
 
 /* ---- writing ---- */
 
@@ -44,28 +46,55 @@ static void put_difference(struct item_bytes *bytes, uint64_t to, uint64_t from)
 	put_number(bytes, (uint64_t)difference << 1 ^ (difference < 0 ? UINT64_MAX : 0));
 }
 
-static int put(const struct tape *tape, const struct item_bytes *bytes)
+static int put(struct tape *tape, const void *bytes, size_t n)
 {
-	return fwrite(bytes->at, bytes->n, 1, tape->out) ? 0 : -EIO;
+	if (n > sizeof(tape->bytes) - tape->n && tape_end(tape))
+		return -EIO;
+	if (n > sizeof(tape->bytes))
+		return fwrite(bytes, n, 1, tape->out) ? 0 : -EIO;
+	memcpy(tape->bytes + tape->n, bytes, n);
+	tape->n += n;
+	return 0;
+}
+
+static int put_item(struct tape *tape, const struct item_bytes *bytes)
+{
+	return put(tape, bytes->at, bytes->n);
 }
 
 void tape_begin(struct tape *tape, FILE *out)
 {
-	*tape = (struct tape){ .out = out };
+	tape->out = out;
+	tape->has_hart = tape->moved_on = false;
+	tape->n = 0;
 }
 
-void tape_moment(struct tape *tape)
+int tape_end(struct tape *tape)
+{
+	size_t n = tape->n;
+
+	tape->n = 0;
+	return !n || fwrite_unlocked(tape->bytes, n, 1, tape->out) ? 0 : -EIO;
+}
+
+int tape_moment(struct tape *tape)
 {
 	tape->moved_on = true;
+	return tape_end(tape);
+}
+
+struct tape_hart tape_hart(const struct rvt_hart_flow *hart)
+{
+	return (struct tape_hart){ .number = hart->number, .moved = hart->moved,
+				   .tid = hart->task ? hart->task->tid : -1,
+				   .guest = rvt_hart_in_guest(hart) };
 }
 
 /* What follows is of @hart. */
-static int put_hart(struct tape *tape, const struct rvt_hart_flow *hart)
+static int put_hart(struct tape *tape, const struct tape_hart *hart)
 {
-	int32_t key = hart->task ? rvt_task_key(hart->task) : -1;
+	bool other = !tape->has_hart || tape->hart.number != hart->number;
 	struct item_bytes bytes = { .n = 0 };
-	bool guest = rvt_hart_in_guest(hart);
-	bool other = !tape->has_hart || tape->number != hart->number;
 
 	if (other || tape->moved_on) {
 		bytes.at[bytes.n++] = ITEM_HART;
@@ -73,26 +102,37 @@ static int put_hart(struct tape *tape, const struct rvt_hart_flow *hart)
 		put_number(&bytes, (uint32_t)hart->number);
 		tape->last = 0;
 	}
-	if (other || tape->key != key || tape->guest != guest || tape->moved != hart->moved) {
+	if (other || tape->hart.tid != hart->tid || tape->hart.guest != hart->guest ||
+	    tape->hart.moved != hart->moved) {
 		bytes.at[bytes.n++] = ITEM_TASK;
-		put_number(&bytes, hart->task ? (uint64_t)hart->task->tid + 1 : 0);
-		bytes.at[bytes.n++] = guest;
+		put_number(&bytes, (uint64_t)hart->tid + 1);
+		bytes.at[bytes.n++] = hart->guest;
 		put_number(&bytes, hart->moved);
 	}
 	tape->has_hart = true;
 	tape->moved_on = false;
-	tape->number = hart->number;
-	tape->key = key;
-	tape->guest = guest;
-	tape->moved = hart->moved;
-	return bytes.n ? put(tape, &bytes) : 0;
+	tape->hart = *hart;
+	return bytes.n ? put_item(tape, &bytes) : 0;
+}
+
+static int put_hart_flow(struct tape *tape, const struct rvt_hart_flow *flow)
+{
+	const struct tape_hart hart = tape_hart(flow);
+
+	return put_hart(tape, &hart);
+}
+
+static void put_address(struct tape *tape, struct item_bytes *bytes, uint64_t address)
+{
+	put_difference(bytes, address, tape->last);
+	tape->last = address;
 }
 
 static int put_step(void *ctx, struct rvt_hart_flow *hart, const struct rvt_step *step)
 {
 	struct tape *tape = ctx;
 	struct item_bytes bytes = { .n = 1 };
-	int err = put_hart(tape, hart);
+	int err = put_hart_flow(tape, hart);
 
 	bytes.at[0] = ITEM_STEP | step->kind << STEP_KIND_SHIFT |
 		      step->transfer << STEP_TRANSFER_SHIFT;
@@ -101,14 +141,11 @@ static int put_step(void *ctx, struct rvt_hart_flow *hart, const struct rvt_step
 	if (step->kind == RVT_STEP_TRANSFER) {
 		if (step->back == step->from + 4)
 			bytes.at[0] |= STEP_WIDE;
-		put_difference(&bytes, step->from, tape->last);
-		tape->last = step->from;
+		put_address(tape, &bytes, step->from);
 	}
-	if (step->kind != RVT_STEP_LOST) {
-		put_difference(&bytes, step->to, tape->last);
-		tape->last = step->to;
-	}
-	return err ? err : put(tape, &bytes);
+	if (step->kind != RVT_STEP_LOST)
+		put_address(tape, &bytes, step->to);
+	return err ? err : put_item(tape, &bytes);
 }
 
 void tape_steps(struct tape *tape, struct transfers *transfers)
@@ -116,23 +153,43 @@ void tape_steps(struct tape *tape, struct transfers *transfers)
 	rvt_transfers_tell_steps(transfers_inner(transfers), put_step, tape);
 }
 
+int tape_ran(struct tape *tape, const struct tape_hart *hart, const struct tape_ran *ran)
+{
+	struct item_bytes bytes = { .at = { ITEM_RAN }, .n = 1 };
+	int err = put_hart(tape, hart);
+
+	put_address(tape, &bytes, ran->first);
+	put_number(&bytes, ran->insns);
+	put_number(&bytes, ran->lines);
+	put_number(&bytes, ran->ns);
+	return err ? err : put_item(tape, &bytes);
+}
+
+int tape_entered(struct tape *tape, const struct rvt_hart_flow *hart, uint64_t to)
+{
+	struct item_bytes bytes = { .at = { ITEM_ENTERED }, .n = 1 };
+	int err = put_hart_flow(tape, hart);
+
+	put_address(tape, &bytes, to);
+	return err ? err : put_item(tape, &bytes);
+}
+
 int tape_record(struct tape *tape, const struct rvt_hart_flow *hart,
 		const struct perf_event_header *record)
 {
-	int err = hart ? put_hart(tape, hart) : 0;
+	const uint8_t item = ITEM_RECORD;
+	int err = hart ? put_hart_flow(tape, hart) : 0;
 
-	if (err)
-		return err;
-	return fputc(ITEM_RECORD, tape->out) == EOF ||
-		!fwrite(record, record->size, 1, tape->out) ? -EIO : 0;
+	if (!err)
+		err = put(tape, &item, 1);
+	return err ? err : put(tape, record, record->size);
 }
 
 /* ---- reading ---- */
 
 struct tape_reader {
 	struct view *view;
-	int (*record)(void *ctx, struct perf_event_header *record, struct rvt_callstack *stack);
-	void *ctx;
+	struct tape_reads reads;
 	struct rvt_followed *followed;	/* NULL: there are no stacks */
 	struct rvt_transfers *transfers;
 	struct rvt_hart_flow *hart;	/* whose what follows is */
@@ -218,6 +275,37 @@ static int read_step(struct tape_reader *reader, struct item_reader *item, uint8
 	return rvt_transfers_take_step(reader->transfers, reader->hart, &step);
 }
 
+static int read_ran(struct tape_reader *reader, struct item_reader *item)
+{
+	struct tape_ran ran = { .first = reader->last + get_difference(item) };
+	struct rvt_callstack *stack;
+	int err;
+
+	ran.insns = get_number(item);
+	ran.lines = get_number(item);
+	ran.ns = get_number(item);
+	if (item->failed)
+		return 0;
+	reader->last = ran.first;
+	err = rvt_transfers_stack(reader->transfers, reader->hart, &stack);
+	return err || !reader->reads.ran ? err :
+		reader->reads.ran(reader->reads.ctx, reader->hart, &ran, stack);
+}
+
+static int read_entered(struct tape_reader *reader, struct item_reader *item)
+{
+	uint64_t to = reader->last + get_difference(item);
+	struct rvt_callstack *stack;
+	int err;
+
+	if (item->failed)
+		return 0;
+	reader->last = to;
+	err = rvt_transfers_stack(reader->transfers, reader->hart, &stack);
+	return err || !reader->reads.entered ? err :
+		reader->reads.entered(reader->reads.ctx, reader->hart, to, stack);
+}
+
 static int read_record(struct tape_reader *reader, struct item_reader *item)
 {
 	size_t left = item->end - item->at;
@@ -235,7 +323,8 @@ static int read_record(struct tape_reader *reader, struct item_reader *item)
 	item->at += header.size;
 	if (reader->hart)
 		err = rvt_transfers_stack(reader->transfers, reader->hart, &stack);
-	return err ? err : reader->record(reader->ctx, (void *)reader->aligned, stack);
+	return err || !reader->reads.record ? err :
+		reader->reads.record(reader->reads.ctx, (void *)reader->aligned, stack);
 }
 
 /* Reads an item, unless it is not complete. */
@@ -253,6 +342,10 @@ static int read_item(struct tape_reader *reader, struct item_reader *item)
 		return -EINVAL;
 	if (head == ITEM_TASK)
 		return read_task(reader, item);
+	if (head == ITEM_RAN)
+		return read_ran(reader, item);
+	if (head == ITEM_ENTERED)
+		return read_entered(reader, item);
 	return head & ITEM_STEP ? read_step(reader, item, head) : -EINVAL;
 }
 
@@ -279,7 +372,8 @@ int tape_read(struct tape_reader *reader, const char *bytes, size_t len)
 
 static int open_stacks(struct tape_reader *reader)
 {
-	static const struct rvt_transfers_ops ops = { .size = sizeof(ops) };
+	const struct rvt_transfers_ops ops = { .size = sizeof(ops), .ctx = reader->reads.ctx,
+					       .after = reader->reads.after };
 	struct rvt_session *session = view_session(reader->view);
 
 	if (!reader->followed)
@@ -290,16 +384,14 @@ static int open_stacks(struct tape_reader *reader)
 }
 
 struct tape_reader *tape_reader_create(struct view *view, bool stacks,
-				       int (*record)(void *ctx, struct perf_event_header *record,
-						     struct rvt_callstack *stack), void *ctx)
+				       const struct tape_reads *reads)
 {
 	struct tape_reader *reader = calloc(1, sizeof(*reader));
 
 	if (!reader)
 		return NULL;
 	reader->view = view;
-	reader->record = record;
-	reader->ctx = ctx;
+	reader->reads = *reads;
 	if (stacks && open_stacks(reader)) {
 		tape_reader_destroy(reader);
 		return NULL;

@@ -14,21 +14,43 @@
 
 /* ---- one slice after the other writes ---- */
 
+/* A hart flow, and what runs on it: of struct rvt_hart_flow what stacks need. */
+struct tape_hart {
+	uint64_t number, moved;
+	int32_t tid;		/* -1: not known */
+	bool guest;
+};
+
+/* Instructions of one function, one after the other, without a step between. */
+struct tape_ran {
+	uint64_t first;		/* address */
+	uint64_t insns, lines, ns;
+};
+
 struct tape {
 	FILE *out;
 	bool moved_on;		/* what comes may be behind what other buffers have */
-	uint64_t number, moved;	/* of the hart flow whose steps were the last */
-	int32_t key;
+	bool has_hart;
+	struct tape_hart hart;	/* whose the last item was */
 	uint64_t last;		/* address */
-	bool has_hart, guest;
+	uint8_t bytes[4096];	/* that are not written yet */
+	size_t n;
 };
+
+struct tape_hart tape_hart(const struct rvt_hart_flow *hart);
 
 /* A slice begins, and writes to @out. */
 void tape_begin(struct tape *tape, FILE *out);
-/* What other buffers have may come here, in the bytes of all slices. */
-void tape_moment(struct tape *tape);
+/* What other buffers have may come here, in the bytes of all slices. 0 or -EIO. */
+int tape_moment(struct tape *tape);
+/* The slice has ended. 0 or -EIO. */
+int tape_end(struct tape *tape);
 /* Has @transfers, which keeps no stacks (max_depth 0), write what changes them to @tape. */
 void tape_steps(struct tape *tape, struct transfers *transfers);
+/* Those of @hart ran. 0 or -EIO. */
+int tape_ran(struct tape *tape, const struct tape_hart *hart, const struct tape_ran *ran);
+/* A direct jump has entered the function at @to. 0 or -EIO. */
+int tape_entered(struct tape *tape, const struct rvt_hart_flow *hart, uint64_t to);
 /*
  * A record, all of it; @hart: at whose stack it is to be, or NULL: it needs none. 0 or -EIO.
  */
@@ -39,17 +61,29 @@ int tape_record(struct tape *tape, const struct rvt_hart_flow *hart,
 
 struct tape_reader;
 
+/* What is read, in order. Each returns 0, or -errno to end it; those of no use may be NULL. */
+struct tape_reads {
+	void *ctx;
+	/* Aligned, and may be changed. @stack: NULL if it needs none. */
+	int (*record)(void *ctx, struct perf_event_header *record, struct rvt_callstack *stack);
+	int (*ran)(void *ctx, struct rvt_hart_flow *hart, const struct tape_ran *ran,
+		   struct rvt_callstack *stack);
+	int (*entered)(void *ctx, struct rvt_hart_flow *hart, uint64_t to,
+		       struct rvt_callstack *stack);
+	/* A step: as in struct rvt_transfers_ops, but without .flags and .event. */
+	int (*after)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
+		     struct rvt_callstack *stack, size_t ended);
+};
+
 /*
- * tape_reader_create - before the view's session is decoded. @record gets each record, aligned,
- * with its stack, which is NULL if it needs none; it may change both until it returns, 0 or
- * -errno. @stacks: tapes have steps. NULL: out of memory.
+ * tape_reader_create - before the view's session is decoded. @stacks: tapes have more than records.
+ * @reads is copied. NULL: out of memory.
  */
 struct tape_reader *tape_reader_create(struct view *view, bool stacks,
-				       int (*record)(void *ctx, struct perf_event_header *record,
-						     struct rvt_callstack *stack), void *ctx);
+				       const struct tape_reads *reads);
 /* @reader may be NULL. Adds the number of stacks that were cut off to the view's summary. */
 void tape_reader_destroy(struct tape_reader *reader);
-/* The next bytes. 0, -ENOMEM, -EINVAL (no tape has these) or what @record returned. */
+/* The next bytes. 0, -ENOMEM, -EINVAL (no tape has these) or what a call-back returned. */
 int tape_read(struct tape_reader *reader, const char *bytes, size_t len);
 /* All will come again, from the beginning. 0 or -ENOMEM. */
 int tape_reader_restart(struct tape_reader *reader);

@@ -77,6 +77,7 @@ static void begin_page(void *ctx, const struct pages_slice *slice)
 		branches_clear(inject->branches);
 }
 
+/* An error shows at the end. */
 static void tell_moment(void *ctx)
 {
 	tape_moment(&((struct maker *)ctx)->tape);
@@ -85,7 +86,9 @@ static void tell_moment(void *ctx)
 /* A sample by instructions stands for its period wherever its slice began. */
 static int end_page(void *ctx)
 {
-	struct inject *inject = &((struct maker *)ctx)->inject;
+	struct maker *maker = ctx;
+	const struct inject *inject = &maker->inject;
+	int err;
 
 	for (size_t i = 0; i < INJECT_MAX_CPUS && itrace_by_time(inject->itrace); i++) {
 		const struct rest rest = {
@@ -96,7 +99,8 @@ static int end_page(void *ctx)
 		if (rest.insns && tape_record(inject->tape, NULL, &rest.header))
 			return -EIO;
 	}
-	return 0;
+	err = tape_end(&maker->tape);
+	return !err && ferror(maker->tape.out) ? -EIO : err;
 }
 
 /* ---- joining ---- */
@@ -157,15 +161,17 @@ int inject_slices(struct inject *inject)
 {
 	const bool stacks = inject->itrace->callchain;
 	struct joining joining = { .inject = inject };
+	const struct tape_reads reads = { .ctx = &joining, .record = take_record };
 	const struct pages_ops ops = {
 		.ctx = &joining, .overlap = true, .apart = true, .in_turns = stacks,
 		.open = open_maker, .close = close_maker, .begin = begin_page,
-		.moment = tell_moment, .end = end_page, .again = make_again, .run = run,
+		.moment = tell_moment, .end = end_page, .again = make_again, .anew = true,
+		.run = run,
 	};
 	FILE *out = fopencookie(&joining, "w", (cookie_io_functions_t){ .write = take_bytes });
 	int err = -ENOMEM;
 
-	joining.reader = tape_reader_create(inject->view, stacks, take_record, &joining);
+	joining.reader = tape_reader_create(inject->view, stacks, &reads);
 	if (out && joining.reader)
 		err = pages_run(&ops, out);
 	if (out && fclose(out) && !err)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
+#include "common/contexts.h"
 #include "common/stacks.h"
 #include "ctr/ctr.h"
 #include "profile/profile.h"
@@ -169,7 +170,10 @@ static int decode_trace(struct decoding *d, void *data, uint64_t *errors)
 {
 	uint64_t lost;
 	struct stacks *stacks = open_stacks(d, &lost);
-	int err = decode_once(d, data, stacks, errors);
+	bool together = !stacks && d->format->run && d->options->jobs > 1 &&
+		contexts_whole(d->view);
+	int err = together ? d->format->run(data, d->view, errors) :
+			     decode_once(d, data, stacks, errors);
 
 	if (err == -EAGAIN && stacks) {
 		d->format->forget(data);

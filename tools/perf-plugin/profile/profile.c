@@ -9,12 +9,14 @@
 #include "profile/profile.h"
 #include "profile/merge.h"
 
-#define FLAT flat_create, flat_ops, flat_add, flat_forget, flat_write, flat_destroy, false
-#define TREE tree_create, tree_ops, NULL, tree_forget, tree_write, tree_destroy, false
-#define CHROME chrome_create, chrome_ops, NULL, NULL, chrome_write, chrome_destroy, true
+#define FLAT flat_create, flat_ops, flat_add, flat_forget, flat_write, flat_destroy, false, NULL
+#define TREE tree_create, tree_ops, NULL, tree_forget, tree_write, tree_destroy, false, tree_run
+#define CHROME chrome_create, chrome_ops, NULL, NULL, chrome_write, chrome_destroy, true, NULL
 
-#define CALLGRIND callgrind_create, tree_ops, NULL, tree_forget, tree_write, tree_destroy, false
-#define PERFETTO perfetto_create, perfetto_ops, NULL, NULL, perfetto_write, perfetto_destroy, true
+#define CALLGRIND callgrind_create, tree_ops, NULL, tree_forget, tree_write, tree_destroy, false, \
+	tree_run
+#define PERFETTO perfetto_create, perfetto_ops, NULL, NULL, perfetto_write, perfetto_destroy, true, \
+	NULL
 
 static const struct profile_format formats[] = {
 	{ "llvm", "for llvm-profgen", FLAT },
@@ -66,8 +68,8 @@ static void usage(void)
 	      "      --merge           the sum of recordings and profiles; chrome: recordings "
 	      "beside each other\n"
 	      "  -o, --output FILE     instead of standard output\n"
-	      "      --jobs N          threads that decode, for formats up to counts (as many as "
-	      "processors)\n" VIEW_HELP VIEW_INDEX_HELP, stdout);
+	      "      --jobs N          threads that decode (as many as processors)\n"
+	      VIEW_HELP VIEW_INDEX_HELP, stdout);
 }
 
 const struct profile_format *profile_format(const char *name)

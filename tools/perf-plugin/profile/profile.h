@@ -28,14 +28,19 @@ struct profile_format {
 	int (*write)(void *data, const char *name, const char *dso, FILE *out);
 	void (*destroy)(void *data);
 	bool timed;		/* shows times */
+	/*
+	 * Counts all of @view on several threads, though not by .add, if contexts_whole(). Returns
+	 * what contexts_run() does. NULL: one thread does.
+	 */
+	int (*run)(void *data, struct view *view, uint64_t *errors);
 };
 
 /* profile/profile.c: finds a format. Returns NULL after a message. */
 const struct profile_format *profile_format(const char *name);
 
 /*
- * profile/decode.c: decodes the view's recording into @data, on several threads if the format can
- * be added up and the options say so. Adds to *@errors. Returns 0, or -errno after a message.
+ * profile/decode.c: decodes the view's recording into @data, on several threads if the format and
+ * the options say so. Adds to *@errors. Returns 0, or -errno after a message.
  */
 int profile_decode(struct view *view, const struct profile_format *format,
 		   const struct rvt_session_options *options, void *data, uint64_t *errors);
@@ -77,6 +82,7 @@ int lcov_write(const struct code_counts *counts, const char *path,
 void *tree_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 void tree_ops(struct rvt_transfers_ops *ops);
 void tree_forget(void *data);
+int tree_run(void *data, struct view *view, uint64_t *errors);
 /* Reads the format folded. Returns 0, -EILSEQ or -ENOMEM. */
 int tree_add_folded(void *data, FILE *in);
 int tree_write(void *data, const char *name, const char *dso, FILE *out);

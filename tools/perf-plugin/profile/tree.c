@@ -46,8 +46,14 @@ void tree_forget(void *data)
 {
 	struct tree *tree = data;
 
-	context_free(&tree->contexts.root);
-	tree->contexts.root = (struct context){ .self = 0 };
+	contexts_forget(&tree->contexts);
+}
+
+int tree_run(void *data, struct view *view, uint64_t *errors)
+{
+	struct tree *tree = data;
+
+	return contexts_run(&tree->contexts, view, errors);
 }
 
 static void write_path(const struct context *node, const struct context *root, FILE *out)

@@ -156,6 +156,7 @@ static void print_graph(struct graph *graph, const struct context *root)
 			print_node(graph, node, all, 0);
 }
 
+/* On one thread, what filters let through. */
 static int count_once(struct graph *graph, struct stacks *stacks)
 {
 	const struct rvt_transfers_ops ops = {
@@ -180,11 +181,13 @@ static int count(struct graph *graph)
 	const struct stacks_ops ops = { .ctx = graph };
 	uint64_t lost;
 	struct stacks *stacks = stacks_open(graph->view, &ops, &lost);
-	int err = count_once(graph, stacks);
+	int err;
 
+	if (!stacks && graph->options->jobs > 1 && contexts_whole(graph->view))
+		return contexts_run(&graph->contexts, graph->view, &graph->errors);
+	err = count_once(graph, stacks);
 	if (err == -EAGAIN && stacks) {
-		context_free(&graph->contexts.root);
-		graph->contexts.root = (struct context){ 0 };
+		contexts_forget(&graph->contexts);
 		graph->errors = 0;
 		err = count_once(graph, NULL);
 	}

@@ -15,6 +15,7 @@ struct graph_options {
 	enum graph_order order;
 	bool json;		/* lines are objects */
 	bool no_pager;
+	unsigned int jobs;	/* threads */
 	double percent_limit;
 	uint64_t max_lines;	/* 0: all */
 	const char *symbols, *dsos;	/* filters: only these functions at the root (callee) */

@@ -725,7 +725,8 @@ int cmd_report(int argc, char **argv)
 		report.keys |= 1u << SORT_DSO;
 	/* counted flow has no times and no order */
 	options.session.count = !options.time && !report.by_calls;
-	if (!options.session.count)
+	report.graph.jobs = options.session.jobs;
+	if (!options.session.count && !report.by_calls)
 		options.session.jobs = 1;
 	options.session.count_threads = options.tids || report.keys & 1u << SORT_TID;
 	options.session.count_names = !options.pids && !(report.keys & 1u << SORT_PID);

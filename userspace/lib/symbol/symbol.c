@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@ struct rvt_symbols {
 	rvt_kallsyms_reader read_kernel;	/* NULL: not left to be read */
 	void *read_ctx;
 	struct table *last;
+	pthread_mutex_t lock;	/* who looks something up has it: tables are read by that */
 };
 
 static int compare_tables(const void *a, const void *b)
@@ -95,6 +97,7 @@ int rvt_symbols_create(const char *debug_roots, struct rvt_symbols **result)
 	if (!symbols)
 		return -ENOMEM;
 	elf_version(EV_CURRENT);
+	pthread_mutex_init(&symbols->lock, NULL);
 	symbols->debug_roots = strdup(debug_roots ? debug_roots : "");
 	if (!symbols->debug_roots) {
 		free(symbols);
@@ -109,6 +112,7 @@ void rvt_symbols_destroy(struct rvt_symbols *symbols)
 	if (!symbols)
 		return;
 	tdestroy(symbols->tables, rvt_table_destroy);
+	pthread_mutex_destroy(&symbols->lock);
 	free(symbols->debug_roots);
 	free(symbols);
 }
@@ -220,8 +224,8 @@ int rvt_symbols_add_image(struct rvt_symbols *symbols, const char *name, const v
 	return err;
 }
 
-bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location *location,
-			 uint64_t *vaddr, struct rvt_bases *bases)
+static bool address_in_file(struct rvt_symbols *symbols, const struct rvt_location *location,
+			    uint64_t *vaddr, struct rvt_bases *bases)
 {
 	struct rvt_bases found_bases = { UINT64_MAX, UINT64_MAX };
 	const struct load_segment *segment;
@@ -255,7 +259,7 @@ static const struct eh *find_eh(struct rvt_symbols *symbols, const struct rvt_lo
 	struct rvt_bases bases;
 	struct table *table;
 
-	if (!rvt_symbols_address(symbols, location, vaddr, &bases))
+	if (!address_in_file(symbols, location, vaddr, &bases))
 		return NULL;
 	table = get_table(symbols, location->path);
 	if (!table->eh_read)
@@ -295,8 +299,8 @@ static bool find_unnamed(struct rvt_symbols *symbols, struct table *table,
 	return true;
 }
 
-bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
-		      uint64_t addr, struct rvt_symbol *symbol)
+static bool find_symbol(struct rvt_symbols *symbols, const struct rvt_location *location,
+			uint64_t addr, struct rvt_symbol *symbol)
 {
 	const struct function *function;
 	struct table *table = NULL;
@@ -337,7 +341,7 @@ bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *lo
 	return true;
 }
 
-bool rvt_symbols_extent(struct rvt_symbols *symbols, const struct rvt_location *location,
+static bool find_extent(struct rvt_symbols *symbols, const struct rvt_location *location,
 			uint64_t addr, uint64_t *start, uint64_t *end)
 {
 	const struct eh_function *function;
@@ -352,14 +356,14 @@ bool rvt_symbols_extent(struct rvt_symbols *symbols, const struct rvt_location *
 		*end = *start + (function->end - function->start);
 		return true;
 	}
-	if (!rvt_symbols_find(symbols, location, addr, &symbol) || symbol.offset >= symbol.size)
+	if (!find_symbol(symbols, location, addr, &symbol) || symbol.offset >= symbol.size)
 		return false;
 	*start = addr - symbol.offset;
 	*end = *start + symbol.size;
 	return true;
 }
 
-uint64_t rvt_symbols_landing_pad(struct rvt_symbols *symbols, const struct rvt_location *location,
+static uint64_t find_landing_pad(struct rvt_symbols *symbols, const struct rvt_location *location,
 				 uint64_t addr)
 {
 	uint64_t vaddr, pad;
@@ -369,7 +373,7 @@ uint64_t rvt_symbols_landing_pad(struct rvt_symbols *symbols, const struct rvt_l
 	return pad ? addr + (pad - vaddr) : 0;
 }
 
-bool rvt_symbols_is_landing_pad(struct rvt_symbols *symbols, const struct rvt_location *location)
+static bool is_landing_pad(struct rvt_symbols *symbols, const struct rvt_location *location)
 {
 	uint64_t vaddr;
 	const struct eh *eh = find_eh(symbols, location, &vaddr);
@@ -402,7 +406,7 @@ static bool name_function(const struct table *table, const struct function *func
 	return true;
 }
 
-bool rvt_symbols_nth(struct rvt_symbols *symbols, const char *path, const char *name, size_t n,
+static bool find_nth(struct rvt_symbols *symbols, const char *path, const char *name, size_t n,
 		     struct rvt_named *result)
 {
 	struct table *table = strcmp(path, KERNEL) ? get_table(symbols,
@@ -415,6 +419,73 @@ bool rvt_symbols_nth(struct rvt_symbols *symbols, const char *path, const char *
 		if (!strcmp(table->others[i].name, name) && !n--)
 			return name_function(table, &table->others[i], result);
 	return false;
+}
+
+/* ---- for any thread ---- */
+
+bool rvt_symbols_address(struct rvt_symbols *symbols, const struct rvt_location *location,
+			 uint64_t *vaddr, struct rvt_bases *bases)
+{
+	bool found;
+
+	pthread_mutex_lock(&symbols->lock);
+	found = address_in_file(symbols, location, vaddr, bases);
+	pthread_mutex_unlock(&symbols->lock);
+	return found;
+}
+
+bool rvt_symbols_find(struct rvt_symbols *symbols, const struct rvt_location *location,
+		      uint64_t addr, struct rvt_symbol *symbol)
+{
+	bool found;
+
+	pthread_mutex_lock(&symbols->lock);
+	found = find_symbol(symbols, location, addr, symbol);
+	pthread_mutex_unlock(&symbols->lock);
+	return found;
+}
+
+bool rvt_symbols_extent(struct rvt_symbols *symbols, const struct rvt_location *location,
+			uint64_t addr, uint64_t *start, uint64_t *end)
+{
+	bool found;
+
+	pthread_mutex_lock(&symbols->lock);
+	found = find_extent(symbols, location, addr, start, end);
+	pthread_mutex_unlock(&symbols->lock);
+	return found;
+}
+
+uint64_t rvt_symbols_landing_pad(struct rvt_symbols *symbols, const struct rvt_location *location,
+				 uint64_t addr)
+{
+	uint64_t found;
+
+	pthread_mutex_lock(&symbols->lock);
+	found = find_landing_pad(symbols, location, addr);
+	pthread_mutex_unlock(&symbols->lock);
+	return found;
+}
+
+bool rvt_symbols_is_landing_pad(struct rvt_symbols *symbols, const struct rvt_location *location)
+{
+	bool found;
+
+	pthread_mutex_lock(&symbols->lock);
+	found = is_landing_pad(symbols, location);
+	pthread_mutex_unlock(&symbols->lock);
+	return found;
+}
+
+bool rvt_symbols_nth(struct rvt_symbols *symbols, const char *path, const char *name, size_t n,
+		     struct rvt_named *result)
+{
+	bool found;
+
+	pthread_mutex_lock(&symbols->lock);
+	found = find_nth(symbols, path, name, n, result);
+	pthread_mutex_unlock(&symbols->lock);
+	return found;
 }
 
 bool rvt_symbols_lookup(struct rvt_symbols *symbols, const char *path, const char *name,
