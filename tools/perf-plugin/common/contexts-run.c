@@ -15,7 +15,6 @@ struct joining {
 	struct view *view;
 	struct tape_reader *reader;
 	uint64_t errors;
-	int err;
 };
 
 /* ---- slices ---- */
@@ -202,15 +201,6 @@ static int count_entered(void *ctx, struct rvt_hart_flow *hart, uint64_t to,
 	return contexts_entered(joining->contexts, hart, to, stack);
 }
 
-static ssize_t take_bytes(void *ctx, const char *bytes, size_t len)
-{
-	struct joining *joining = ctx;
-
-	if (!joining->err)
-		joining->err = tape_read(joining->reader, bytes, len);
-	return joining->err ? 0 : len;
-}
-
 /* Slices do not fit together: one thread tells all again. */
 static void start_again(void *ctx)
 {
@@ -218,7 +208,7 @@ static void start_again(void *ctx)
 
 	view_forget(joining->view);
 	contexts_forget(joining->contexts);
-	joining->err = tape_reader_restart(joining->reader);
+	tape_reader_restart(joining->reader, 0);
 }
 
 static int run(void *ctx, const struct rvt_session_sink *sink,
@@ -238,16 +228,12 @@ static int run_slices(struct joining *joining)
 		.begin = begin_page, .moment = tell_moment, .end = end_page,
 		.again = start_again, .anew = true, .run = run,
 	};
-	FILE *out = fopencookie(joining, "w", (cookie_io_functions_t){ .write = take_bytes });
-	int err = -ENOMEM;
+	int err;
 
 	joining->reader = tape_reader_create(joining->view, true, &reads);
-	if (out && joining->reader)
-		err = pages_run(&ops, out);
-	if (out && fclose(out) && !err)
-		err = -EIO;
+	err = joining->reader ? tape_run(joining->reader, &ops) : -ENOMEM;
 	tape_reader_destroy(joining->reader);
-	return joining->err ? joining->err : err;
+	return err;
 }
 
 bool contexts_whole(const struct view *view)

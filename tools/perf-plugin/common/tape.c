@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/pages.h"
 #include "common/tape.h"
 #include "session/followed.h"
 #include "util/array.h"
@@ -194,6 +195,7 @@ struct tape_reader {
 	struct rvt_transfers *transfers;
 	struct rvt_hart_flow *hart;	/* whose what follows is */
 	uint64_t last;
+	int err;		/* the first */
 	uint8_t *bytes;		/* that were not read yet */
 	size_t len, room;
 	uint64_t aligned[8192];	/* a record */
@@ -349,7 +351,7 @@ static int read_item(struct tape_reader *reader, struct item_reader *item)
 	return head & ITEM_STEP ? read_step(reader, item, head) : -EINVAL;
 }
 
-int tape_read(struct tape_reader *reader, const char *bytes, size_t len)
+static int read_bytes(struct tape_reader *reader, const char *bytes, size_t len)
 {
 	struct item_reader item;
 	const uint8_t *done;
@@ -411,13 +413,33 @@ void tape_reader_destroy(struct tape_reader *reader)
 	free(reader);
 }
 
-int tape_reader_restart(struct tape_reader *reader)
+void tape_reader_restart(struct tape_reader *reader, int err)
 {
 	reader->len = 0;
 	reader->hart = NULL;
-	if (!reader->followed)
-		return 0;
+	reader->err = err;
+	if (!reader->followed || err)
+		return;
 	rvt_transfers_destroy(reader->transfers);
 	rvt_followed_forget(reader->followed);
-	return open_stacks(reader);
+	reader->err = open_stacks(reader);
+}
+
+static ssize_t take_bytes(void *ctx, const char *bytes, size_t len)
+{
+	struct tape_reader *reader = ctx;
+
+	if (!reader->err)
+		reader->err = read_bytes(reader, bytes, len);
+	return reader->err ? 0 : len;
+}
+
+int tape_run(struct tape_reader *reader, const struct pages_ops *ops)
+{
+	FILE *out = fopencookie(reader, "w", (cookie_io_functions_t){ .write = take_bytes });
+	int err = out ? pages_run(ops, out) : -ENOMEM;
+
+	if (out && fclose(out) && !err)
+		err = -EIO;
+	return reader->err ? reader->err : err;
 }

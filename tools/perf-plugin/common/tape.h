@@ -83,9 +83,13 @@ struct tape_reader *tape_reader_create(struct view *view, bool stacks,
 				       const struct tape_reads *reads);
 /* @reader may be NULL. Adds the number of stacks that were cut off to the view's summary. */
 void tape_reader_destroy(struct tape_reader *reader);
-/* The next bytes. 0, -ENOMEM, -EINVAL (no tape has these) or what a call-back returned. */
-int tape_read(struct tape_reader *reader, const char *bytes, size_t len);
-/* All will come again, from the beginning. 0 or -ENOMEM. */
-int tape_reader_restart(struct tape_reader *reader);
+/*
+ * Has pages_run() make tapes, and reads them. Returns what that does, -ENOMEM, -EINVAL (no tape has
+ * such bytes) or what a call-back returned.
+ */
+struct pages_ops;
+int tape_run(struct tape_reader *reader, const struct pages_ops *ops);
+/* In pages_ops.again: all will come again, from the beginning. @err: of something else, or 0. */
+void tape_reader_restart(struct tape_reader *reader, int err);
 
 #endif

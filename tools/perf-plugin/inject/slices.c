@@ -13,7 +13,6 @@
 struct joining {
 	struct inject *inject;
 	struct tape_reader *reader;
-	int err;
 };
 
 /* ---- making ---- */
@@ -123,30 +122,21 @@ static int take_record(void *ctx, struct perf_event_header *header, struct rvt_c
 	return 0;
 }
 
-static ssize_t take_bytes(void *ctx, const char *bytes, size_t len)
-{
-	struct joining *joining = ctx;
-
-	if (!joining->err)
-		joining->err = tape_read(joining->reader, bytes, len);
-	return joining->err ? 0 : len;
-}
-
 /* One thread makes all samples anew: not all are where those of slices were. */
 static void make_again(void *ctx)
 {
 	struct joining *joining = ctx;
 	struct inject *inject = joining->inject;
+	int err;
 
 	view_forget(inject->view);
 	rvt_perfdata_abandon(inject->out);
 	inject->out = NULL;
 	inject->skipped = inject->samples = 0;
 	memset(inject->carried, 0, INJECT_MAX_CPUS * sizeof(*inject->carried));
-	joining->err = tape_reader_restart(joining->reader);
-	if (!joining->err)
-		joining->err = lseek(inject->fd, 0, SEEK_SET) || ftruncate(inject->fd, 0) ?
-			-errno : inject_begin(inject);
+	err = lseek(inject->fd, 0, SEEK_SET) || ftruncate(inject->fd, 0) ? -errno :
+	      inject_begin(inject);
+	tape_reader_restart(joining->reader, err);
 }
 
 static int run(void *ctx, const struct rvt_session_sink *sink,
@@ -168,14 +158,10 @@ int inject_slices(struct inject *inject)
 		.moment = tell_moment, .end = end_page, .again = make_again, .anew = true,
 		.run = run,
 	};
-	FILE *out = fopencookie(&joining, "w", (cookie_io_functions_t){ .write = take_bytes });
-	int err = -ENOMEM;
+	int err;
 
 	joining.reader = tape_reader_create(inject->view, stacks, &reads);
-	if (out && joining.reader)
-		err = pages_run(&ops, out);
-	if (out && fclose(out) && !err)
-		err = -EIO;
+	err = joining.reader ? tape_run(joining.reader, &ops) : -ENOMEM;
 	tape_reader_destroy(joining.reader);
-	return joining.err ? joining.err : err;
+	return err;
 }

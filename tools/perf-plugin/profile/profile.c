@@ -15,8 +15,8 @@
 
 #define CALLGRIND callgrind_create, tree_ops, NULL, tree_forget, tree_write, tree_destroy, false, \
 	tree_run
-#define PERFETTO perfetto_create, perfetto_ops, NULL, NULL, perfetto_write, perfetto_destroy, true, \
-	NULL
+#define PERFETTO perfetto_create, perfetto_ops, NULL, NULL, perfetto_write, perfetto_destroy, \
+	true, NULL
 
 static const struct profile_format formats[] = {
 	{ "llvm", "for llvm-profgen", FLAT },
