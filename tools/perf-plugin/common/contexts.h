@@ -59,6 +59,8 @@ void contexts_forget(struct contexts *contexts);
  * anything that is told in the order of time.
  */
 bool contexts_whole(const struct view *view);
+/* For options.slice_bytes: some MB of tape, of which several are kept for each thread. */
+#define CONTEXTS_SLICE_BYTES (256u << 10)
 int contexts_run(struct contexts *contexts, struct view *view, uint64_t *errors);
 
 /*

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
+#include "common/contexts.h"
 #include "common/output.h"
 #include "profile/profile.h"
 #include "profile/merge.h"
@@ -100,6 +101,8 @@ static int run(const struct profile_format *format, const struct view_options *o
 	/* counts need no order between cpus, and decoding is faster without */
 	wanted.session.by_cpu = format->add;
 	wanted.session.clock = format->timed;
+	if (format->run)
+		wanted.session.slice_bytes = CONTEXTS_SLICE_BYTES;
 	view = view_open(&wanted);
 	places = view ? places_create(view_session(view)) : NULL;
 	data = places ? format->create(places, &options->session, out) : NULL;

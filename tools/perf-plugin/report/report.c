@@ -9,6 +9,7 @@
 #include "util/array.h"
 #include "common/cmd.h"
 #include "common/color.h"
+#include "common/contexts.h"
 #include "common/json.h"
 #include "common/pager.h"
 #include "ctr/ctr.h"
@@ -726,6 +727,8 @@ int cmd_report(int argc, char **argv)
 	/* counted flow has no times and no order */
 	options.session.count = !options.time && !report.by_calls;
 	report.graph.jobs = options.session.jobs;
+	if (report.by_calls)
+		options.session.slice_bytes = CONTEXTS_SLICE_BYTES;
 	if (!options.session.count && !report.by_calls)
 		options.session.jobs = 1;
 	options.session.count_threads = options.tids || report.keys & 1u << SORT_TID;

@@ -225,6 +225,8 @@ static int tell_transfer(const struct rvt_transfers *transfers, struct rvt_hart_
 		.back = back,
 	};
 
+	if (!transfers->steps)
+		return 0;
 	switch (transfer->kind) {
 	case RVT_TRANSFER_CALL:
 	case RVT_TRANSFER_RETURN:
