@@ -63,7 +63,8 @@ class hart_flow(Structure):
     _fields_ = [("cpu", c_int32), ("task", POINTER(task)), ("context", context),
                 ("time", c_uint64), ("time_exact", c_bool), ("span", clock_span),
                 ("written", c_uint64), ("flow", c_void_p), ("space", c_void_p),
-                ("user", c_void_p), ("source", c_uint), ("resumed", c_bool), ("left", c_bool)]
+                ("user", c_void_p), ("source", c_uint), ("resumed", c_bool), ("left", c_bool),
+                ("number", c_uint64), ("moved", c_uint64)]
 
 
 class session_options(_Sized):
