@@ -29,7 +29,9 @@ struct page {
 	FILE *out, *errors;
 	char *errors_text;
 	size_t errors_size;
-	int fd;				/* once complete; -1: there is no text */
+	char *text;			/* with ops->in_memory; once complete, .text_size bytes */
+	size_t text_size;
+	int fd;				/* otherwise; -1: there is no text */
 	off_t size, copied;
 	struct mark *marks;
 	size_t n_marks, passed;	/* .passed: marks before .copied */
@@ -126,6 +128,7 @@ static void free_page(struct page *page)
 	if (page->errors)
 		fclose(page->errors);
 	free(page->errors_text);
+	free(page->text);
 	if (page->fd >= 0)
 		close(page->fd);
 	free(page->marks);
@@ -141,15 +144,18 @@ static void *begin_page(void *ctx, void *printer, unsigned int buffer)
 		return NULL;
 	page->fd = -1;
 	page->printer = printer;
-	page->out = tmpfile();
+	page->out = printing->ops->in_memory ?
+		open_memstream(&page->text, &page->text_size) : tmpfile();
 	if (printing->ops->errors)
 		page->errors = open_memstream(&page->errors_text, &page->errors_size);
 	if (!page->out || (printing->ops->errors && !page->errors)) {
 		free_page(page);
 		return NULL;
 	}
-	setvbuf(page->out, page->printer->buffer, _IOFBF, FILE_BUFFER);
-	rewind(page->out);	/* so that ftello() need not ask the system any more */
+	if (!printing->ops->in_memory) {
+		setvbuf(page->out, page->printer->buffer, _IOFBF, FILE_BUFFER);
+		rewind(page->out);	/* so that ftello() need not ask the system any more */
+	}
 	printing->ops->begin(page->printer->own, &(struct pages_slice){
 		.out = page->out, .errors = page->errors,
 		.buffer = buffer, .number = printing->queues[buffer].begun++ });
@@ -186,14 +192,15 @@ static int end_page(void *ctx, void *slice)
 	page->size = ftello(page->out);
 	while (page->n_marks > page->n_own && page->marks[page->n_marks - 1].offset == page->size)
 		page->n_marks--;
-	if (page->size) {
+	if (page->size && !printing->ops->in_memory) {
 		if (fflush(page->out))
 			err = -errno;
 		page->fd = dup(fileno(page->out));
 		if (page->fd < 0)
 			err = -errno;
 	}
-	fclose(page->out);
+	if (fclose(page->out) && printing->ops->in_memory)
+		err = -ENOMEM;
 	page->out = NULL;
 	if (page->errors && fclose(page->errors))
 		err = -ENOMEM;
@@ -282,6 +289,10 @@ static int copy(struct printing *printing, struct page *page, off_t end)
 	char bytes[COPY_BUFFER];
 	int err = 0;
 
+	if (printing->ops->in_memory && page->copied < end) {
+		err = write_once(&printing->text, page->text + page->copied, end - page->copied);
+		page->copied = end;
+	}
 	while (page->copied < end && !err) {
 		size_t want = end - page->copied;
 		ssize_t n = pread(page->fd, bytes, want < sizeof(bytes) ? want : sizeof(bytes),

@@ -28,39 +28,24 @@ enum item {
 
 /* ---- writing ---- */
 
-struct item_bytes {
-	uint8_t at[MAX_ITEM];
-	size_t n;
-};
+static void put_byte(struct tape *tape, uint8_t byte)
+{
+	tape->bytes[tape->n++] = byte;
+}
 
-static void put_number(struct item_bytes *bytes, uint64_t number)
+static void put_number(struct tape *tape, uint64_t number)
 {
 	for (; number > 0x7f; number >>= 7)
-		bytes->at[bytes->n++] = 0x80 | number;
-	bytes->at[bytes->n++] = number;
+		put_byte(tape, 0x80 | number);
+	put_byte(tape, number);
 }
 
-static void put_difference(struct item_bytes *bytes, uint64_t to, uint64_t from)
+static void put_address(struct tape *tape, uint64_t address)
 {
-	int64_t difference = to - from;
+	int64_t difference = address - tape->last;
 
-	put_number(bytes, (uint64_t)difference << 1 ^ (difference < 0 ? UINT64_MAX : 0));
-}
-
-static int put(struct tape *tape, const void *bytes, size_t n)
-{
-	if (n > sizeof(tape->bytes) - tape->n && tape_end(tape))
-		return -EIO;
-	if (n > sizeof(tape->bytes))
-		return fwrite(bytes, n, 1, tape->out) ? 0 : -EIO;
-	memcpy(tape->bytes + tape->n, bytes, n);
-	tape->n += n;
-	return 0;
-}
-
-static int put_item(struct tape *tape, const struct item_bytes *bytes)
-{
-	return put(tape, bytes->at, bytes->n);
+	put_number(tape, (uint64_t)difference << 1 ^ (difference < 0 ? UINT64_MAX : 0));
+	tape->last = address;
 }
 
 void tape_begin(struct tape *tape, FILE *out)
@@ -84,6 +69,12 @@ int tape_moment(struct tape *tape)
 	return tape_end(tape);
 }
 
+/* Items of at most @n bytes follow. */
+static int make_room(struct tape *tape, size_t n)
+{
+	return n > sizeof(tape->bytes) - tape->n ? tape_end(tape) : 0;
+}
+
 struct tape_hart tape_hart(const struct rvt_hart_flow *hart)
 {
 	return (struct tape_hart){ .number = hart->number, .moved = hart->moved,
@@ -91,29 +82,30 @@ struct tape_hart tape_hart(const struct rvt_hart_flow *hart)
 				   .guest = rvt_hart_in_guest(hart) };
 }
 
-/* What follows is of @hart. */
+/* An item follows, which is of @hart. */
 static int put_hart(struct tape *tape, const struct tape_hart *hart)
 {
 	bool other = !tape->has_hart || tape->hart.number != hart->number;
-	struct item_bytes bytes = { .n = 0 };
 
+	if (make_room(tape, 3 * MAX_ITEM))
+		return -EIO;
 	if (other || tape->moved_on) {
-		bytes.at[bytes.n++] = ITEM_HART;
-		put_number(&bytes, hart->number >> 32);
-		put_number(&bytes, (uint32_t)hart->number);
+		put_byte(tape, ITEM_HART);
+		put_number(tape, hart->number >> 32);
+		put_number(tape, (uint32_t)hart->number);
 		tape->last = 0;
 	}
 	if (other || tape->hart.tid != hart->tid || tape->hart.guest != hart->guest ||
 	    tape->hart.moved != hart->moved) {
-		bytes.at[bytes.n++] = ITEM_TASK;
-		put_number(&bytes, (uint64_t)hart->tid + 1);
-		bytes.at[bytes.n++] = hart->guest;
-		put_number(&bytes, hart->moved);
+		put_byte(tape, ITEM_TASK);
+		put_number(tape, (uint64_t)hart->tid + 1);
+		put_byte(tape, hart->guest);
+		put_number(tape, hart->moved);
+		tape->hart = *hart;
 	}
 	tape->has_hart = true;
 	tape->moved_on = false;
-	tape->hart = *hart;
-	return bytes.n ? put_item(tape, &bytes) : 0;
+	return 0;
 }
 
 static int put_hart_flow(struct tape *tape, const struct rvt_hart_flow *flow)
@@ -123,30 +115,25 @@ static int put_hart_flow(struct tape *tape, const struct rvt_hart_flow *flow)
 	return put_hart(tape, &hart);
 }
 
-static void put_address(struct tape *tape, struct item_bytes *bytes, uint64_t address)
-{
-	put_difference(bytes, address, tape->last);
-	tape->last = address;
-}
-
 static int put_step(void *ctx, struct rvt_hart_flow *hart, const struct rvt_step *step)
 {
 	struct tape *tape = ctx;
-	struct item_bytes bytes = { .n = 1 };
+	uint8_t head = ITEM_STEP | step->kind << STEP_KIND_SHIFT |
+		       step->transfer << STEP_TRANSFER_SHIFT;
 	int err = put_hart_flow(tape, hart);
 
-	bytes.at[0] = ITEM_STEP | step->kind << STEP_KIND_SHIFT |
-		      step->transfer << STEP_TRANSFER_SHIFT;
+	if (err)
+		return err;
 	if (step->indirect || step->crossing || step->executed)
-		bytes.at[0] |= STEP_SECOND;
-	if (step->kind == RVT_STEP_TRANSFER) {
-		if (step->back == step->from + 4)
-			bytes.at[0] |= STEP_WIDE;
-		put_address(tape, &bytes, step->from);
-	}
+		head |= STEP_SECOND;
+	if (step->kind == RVT_STEP_TRANSFER && step->back == step->from + 4)
+		head |= STEP_WIDE;
+	put_byte(tape, head);
+	if (step->kind == RVT_STEP_TRANSFER)
+		put_address(tape, step->from);
 	if (step->kind != RVT_STEP_LOST)
-		put_address(tape, &bytes, step->to);
-	return err ? err : put_item(tape, &bytes);
+		put_address(tape, step->to);
+	return 0;
 }
 
 void tape_steps(struct tape *tape, struct transfers *transfers)
@@ -156,34 +143,44 @@ void tape_steps(struct tape *tape, struct transfers *transfers)
 
 int tape_ran(struct tape *tape, const struct tape_hart *hart, const struct tape_ran *ran)
 {
-	struct item_bytes bytes = { .at = { ITEM_RAN }, .n = 1 };
 	int err = put_hart(tape, hart);
 
-	put_address(tape, &bytes, ran->first);
-	put_number(&bytes, ran->insns);
-	put_number(&bytes, ran->lines);
-	put_number(&bytes, ran->ns);
-	return err ? err : put_item(tape, &bytes);
+	if (err)
+		return err;
+	put_byte(tape, ITEM_RAN);
+	put_address(tape, ran->first);
+	put_number(tape, ran->insns);
+	put_number(tape, ran->lines);
+	put_number(tape, ran->ns);
+	return 0;
 }
 
 int tape_entered(struct tape *tape, const struct rvt_hart_flow *hart, uint64_t to)
 {
-	struct item_bytes bytes = { .at = { ITEM_ENTERED }, .n = 1 };
 	int err = put_hart_flow(tape, hart);
 
-	put_address(tape, &bytes, to);
-	return err ? err : put_item(tape, &bytes);
+	if (err)
+		return err;
+	put_byte(tape, ITEM_ENTERED);
+	put_address(tape, to);
+	return 0;
 }
 
 int tape_record(struct tape *tape, const struct rvt_hart_flow *hart,
 		const struct perf_event_header *record)
 {
-	const uint8_t item = ITEM_RECORD;
-	int err = hart ? put_hart_flow(tape, hart) : 0;
+	int err = hart ? put_hart_flow(tape, hart) : make_room(tape, MAX_ITEM);
 
-	if (!err)
-		err = put(tape, &item, 1);
-	return err ? err : put(tape, record, record->size);
+	if (err)
+		return err;
+	put_byte(tape, ITEM_RECORD);
+	if (record->size > sizeof(tape->bytes) - tape->n) {
+		err = tape_end(tape);
+		return err || fwrite_unlocked(record, record->size, 1, tape->out) ? err : -EIO;
+	}
+	memcpy(tape->bytes + tape->n, record, record->size);
+	tape->n += record->size;
+	return 0;
 }
 
 /* ---- reading ---- */
@@ -351,24 +348,42 @@ static int read_item(struct tape_reader *reader, struct item_reader *item)
 	return head & ITEM_STEP ? read_step(reader, item, head) : -EINVAL;
 }
 
+/* Reads all items that are complete. Returns what is left at @*left, or an error. */
+static int read_items(struct tape_reader *reader, const uint8_t *at, const uint8_t *end,
+		      const uint8_t **left)
+{
+	struct item_reader item = { at, end, false };
+	int err = 0;
+
+	while (!err && !item.failed && item.at < end) {
+		at = item.at;
+		err = read_item(reader, &item);
+	}
+	*left = item.failed ? at : item.at;
+	return err;
+}
+
 static int read_bytes(struct tape_reader *reader, const char *bytes, size_t len)
 {
-	struct item_reader item;
-	const uint8_t *done;
-	int err = array_reserve(&reader->bytes, &reader->room, reader->len, len);
+	const uint8_t *at = (const uint8_t *)bytes, *end = at + len, *left;
+	int err;
 
-	if (err)
+	if (reader->len) {
+		err = array_reserve(&reader->bytes, &reader->room, reader->len, len);
+		if (err)
+			return err;
+		memcpy(reader->bytes + reader->len, bytes, len);
+		at = reader->bytes;
+		end = at + reader->len + len;
+	}
+	err = read_items(reader, at, end, &left);
+	reader->len = end - left;
+	if (!reader->len)
 		return err;
-	memcpy(reader->bytes + reader->len, bytes, len);
-	reader->len += len;
-	item = (struct item_reader){ reader->bytes, reader->bytes + reader->len, false };
-	do {
-		done = item.at;
-		err = item.at < item.end ? read_item(reader, &item) : 0;
-	} while (!err && !item.failed && item.at < item.end);
-	done = item.failed ? done : item.at;
-	reader->len = item.end - done;
-	memmove(reader->bytes, done, reader->len);
+	if (!err && at != reader->bytes)
+		err = array_reserve(&reader->bytes, &reader->room, 0, reader->len);
+	if (!err)
+		memmove(reader->bytes, left, reader->len);
 	return err;
 }
 
