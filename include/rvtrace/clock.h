@@ -25,6 +25,11 @@ RVT_BEGIN_DECLS
 
 struct rvt_clock;
 
+/* So many instructions take so many ns; .insns 0: not known. */
+struct rvt_clock_speed {
+	uint64_t insns, ns;
+};
+
 /*
  * Flow in the order in which it was held. @state is a copy of what came with it, and may be
  * changed. A non-zero return value ends the telling: the rest of what is held is forgotten, and the
@@ -36,6 +41,8 @@ struct rvt_clock_sink {
 		    const struct rvt_run *runs, size_t n);
 	int (*event)(void *ctx, void *state, const struct rvt_clock_span *span,
 		     const struct rvt_event *event);
+	/* How fast flow ran so far, where the clock needs that and does not know. May be NULL. */
+	struct rvt_clock_speed (*speed)(void *ctx);
 };
 
 /*
@@ -70,11 +77,6 @@ int rvt_clock_flush(struct rvt_clock *clock, uint64_t limit);
 bool rvt_clock_holds(const struct rvt_clock *clock);
 /* Whether a speed was wanted when none was known, since the last rvt_clock_reset(). */
 bool rvt_clock_guessed(const struct rvt_clock *clock);
-
-/* So many instructions take so many ns; .insns 0: not known. */
-struct rvt_clock_speed {
-	uint64_t insns, ns;
-};
 
 /* That of what was between the last two stamps without a pause. */
 struct rvt_clock_speed rvt_clock_speed(const struct rvt_clock *clock);

@@ -313,8 +313,10 @@ static int tell_items(struct rvt_clock *clock, size_t first, size_t end, uint64_
 /* How long @insns instructions take; 0 where no speed is known. */
 static uint64_t duration(struct rvt_clock *clock, uint64_t insns)
 {
-	const struct rvt_clock_speed *speed = &clock->speed;
+	struct rvt_clock_speed *speed = &clock->speed;
 
+	if (insns && !speed->insns && clock->sink.speed)
+		*speed = clock->sink.speed(clock->sink.ctx);
 	if (insns && !speed->insns)
 		clock->guessed = true;
 	return speed->insns ? (uint64_t)((__uint128_t)insns * speed->ns / speed->insns) : 0;

@@ -58,10 +58,19 @@ static int take_answer(struct hart_flow *hart, int err)
 	return 0;
 }
 
+static struct rvt_clock_speed ask_speed(void *ctx)
+{
+	const struct buffer *buffer = ((const struct hart_flow *)ctx)->buffer;
+
+	return buffer->slice && buffer->speed_before ? buffer->speed_before(buffer) :
+						       (struct rvt_clock_speed){ 0 };
+}
+
 int rvt_hart_open_clock(struct hart_flow *hart)
 {
 	const struct rvt_session *session = hart->session;
-	const struct rvt_clock_sink sink = { .ctx = hart, .runs = tell_runs, .event = tell_event };
+	const struct rvt_clock_sink sink = { .ctx = hart, .runs = tell_runs, .event = tell_event,
+					     .speed = ask_speed };
 	int err;
 
 	if (!session->options.clock || session->options.count || session->live ||

@@ -333,6 +333,28 @@ static void take_speed(struct thread_pool *pool, struct buffer *buffer, const st
 	session_unlock(pool->session);
 }
 
+/*
+ * How fast flow ran last, before the buffer's slice. Slices of a buffer are taken in order, so all
+ * before it are decoded, or being decoded by threads that wait for earlier ones at most.
+ */
+static struct rvt_clock_speed find_speed(const struct buffer *buffer)
+{
+	struct thread_pool *pool = buffer->pool;
+	const struct slice *slice = buffer->slice;
+	struct rvt_clock_speed speed = { .insns = 0 };
+
+	session_lock(pool->session);
+	while (!speed.insns && !pool->error && slice > pool->slices &&
+	       slice[-1].buffer == slice->buffer && slice[-1].to == slice->from) {
+		slice--;
+		while (!slice->ended && !pool->error)
+			pthread_cond_wait(&pool->joined, &pool->session->lock);
+		speed = slice->speed;
+	}
+	session_unlock(pool->session);
+	return speed;
+}
+
 /* More is carried over the end of @slice than a synchronisation tells. 0, or -EAGAIN. */
 static int go_on_to_end(struct thread_pool *pool, struct slice *slice)
 {
@@ -454,6 +476,11 @@ static int worker_open(struct worker *worker, struct thread_pool *pool,
 		*buffer = session->buffers[i];
 		buffer->decode = decode;
 		buffer->stats = &worker->stats;
+		/* segments of an index may be decoded without those before them */
+		if (slices && !slices->apart && !slices->note) {
+			buffer->pool = pool;
+			buffer->speed_before = find_speed;
+		}
 		buffer->unpacked = NULL;
 		buffer->unpacked_chunk = NULL;
 		buffer->unpacked_room = 0;

@@ -166,6 +166,12 @@ struct buffer {
 	uint64_t until;		/* for STEP_STAMP */
 	struct decoder *pausing;	/* it pauses at a stamp; NULL: none does */
 	struct rvt_clock_speed speed;	/* at which the clocks of its hart flows begin */
+	/*
+	 * Of a slice: at which flow ran at the end of those before it, which have ended then. NULL:
+	 * nobody knows.
+	 */
+	struct rvt_clock_speed (*speed_before)(const struct buffer *buffer);
+	struct thread_pool *pool;	/* for that */
 	int error;		/* of a call-back that could not return it */
 	uintptr_t used, used_end;	/* of the file, and still in memory */
 	/* the last compressed chunk that was looked at */
