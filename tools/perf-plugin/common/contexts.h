@@ -45,7 +45,10 @@ int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straig
 int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		   struct rvt_callstack *stack, size_t ended);
 
-/* The same of what a tape has (common/tape.h); contexts_entered() of a direct jump. */
+/*
+ * For tapes (common/tape.h). contexts_ran() counts what ran in one function, as contexts_line()
+ * counts a line. contexts_entered() counts a call that a direct jump to @to made. 0 or -ENOMEM.
+ */
 struct tape_ran;
 int contexts_ran(struct contexts *contexts, struct rvt_hart_flow *hart, const struct tape_ran *ran,
 		 struct rvt_callstack *stack);
@@ -53,14 +56,14 @@ int contexts_entered(struct contexts *contexts, struct rvt_hart_flow *hart, uint
 		     struct rvt_callstack *stack);
 /* Discards what was counted. */
 void contexts_forget(struct contexts *contexts);
+/* options.slice_bytes for contexts_run(): a slice has some MB of tape. */
+#define CONTEXTS_SLICE_BYTES (256u << 10)
 /*
  * contexts-run.c: counts all of the view's recording, on as many threads as options.jobs says. Adds
  * LOST events to *@errors. Returns 0 or -errno. Only if contexts_whole(): there are no filters, nor
  * anything that is told in the order of time.
  */
 bool contexts_whole(const struct view *view);
-/* For options.slice_bytes: some MB of tape, of which several are kept for each thread. */
-#define CONTEXTS_SLICE_BYTES (256u << 10)
 int contexts_run(struct contexts *contexts, struct view *view, uint64_t *errors);
 
 /*

@@ -385,7 +385,7 @@ static int hart_time(struct hart_flow *hart, const struct rvt_event *event)
 	hart->base.time_exact = true;
 	pass_time(hart->buffer, now);
 	note_time(hart);
-	/* of a slice: the time was wanted of what is told, and no more flow is */
+	/* the slice has told all of its flow, and needed only the time of the last */
 	if (hart->told)
 		return 0;
 	err = rvt_hart_seek(hart, rvt_time_to_perf(conv, ticks + 1) - 1);

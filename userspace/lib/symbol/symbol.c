@@ -19,7 +19,7 @@ struct rvt_symbols {
 	rvt_kallsyms_reader read_kernel;	/* NULL: not left to be read */
 	void *read_ctx;
 	struct table *last;
-	pthread_mutex_t lock;	/* who looks something up has it: tables are read by that */
+	pthread_mutex_t lock;	/* a look-up holds it, for it may read tables */
 };
 
 static int compare_tables(const void *a, const void *b)
