@@ -259,6 +259,33 @@ static void late_source(void **state)
 	}
 }
 
+/* A time stamp of 0 is a time: the clock of a guest can begin there. */
+static void time_of_zero(void **state)
+{
+	struct fixture *f;
+	char view[256], *text;
+
+	(void)state;
+	if (access(PROGRAM, X_OK))
+		skip();
+	session_setup((void **)&f);
+	begin_recording(f, true, true);
+	put_mmap(f, 1, 0, f->programs[0]);
+	f->ticks = 1000;
+	run_steps(f, 0, 1, 0, STEPS);
+	/* what is before that is of a clock that was set back */
+	f->ticks = 0;
+	run_steps(f, 0, 1, 0, STEPS);
+	put_aux(f, 0, 1, 0);
+	assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+	f->writer = NULL;
+	snprintf(view, sizeof(view), "stat --json -i %s", f->data);
+	text = print(view, TOGETHER, 600, 1);
+	assert_non_null(strstr(text, "\"from\":0,"));
+	free(text);
+	session_teardown((void **)&f);
+}
+
 /* A damaged dump whose slices do not fit together when some messages are printed already. */
 static void messages_once(void **state)
 {
@@ -294,6 +321,7 @@ int main(void)
 		cmocka_unit_test(same_times),
 		cmocka_unit_test(late_source),
 		cmocka_unit_test(messages_once),
+		cmocka_unit_test(time_of_zero),
 	};
 
 	damaged.damage = damaged_dumps.damage = true;

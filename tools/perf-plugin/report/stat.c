@@ -21,6 +21,7 @@ struct cpu_counts {
 	uint64_t insns, traps, gaps, trace_bytes;
 	uint64_t stored_bytes;	/* bytes of AUX data in the file */
 	uint64_t lost;		/* AUX records after which trace is missing */
+	bool timed;		/* .first and .last are known */
 	uint64_t first, last;	/* time, ns */
 };
 
@@ -29,9 +30,9 @@ struct counts {
 	struct cpu_counts *cpus;
 	uint64_t errors;
 	uint64_t from, to;	/* when the trace was made, ns */
-	bool json;		/* a time stamp is outside of it */
-	bool bad_time;		/* a time stamp says otherwise */
-	bool by_thread;		/* stacks are built, and cuts are counted */
+	bool json;
+	bool bad_time;		/* a time stamp is outside of it */
+	bool by_thread;		/* buffers are of threads, with trace of any cpu */
 	bool stacks;		/* they are built, and cuts are counted */
 	struct rvt_session_sink stack_sink;
 	uint64_t cuts;
@@ -120,6 +121,15 @@ static void forget(void *ctx)
 	view_forget(counts->view);
 }
 
+static void add_span(struct cpu_counts *cpu, uint64_t first, uint64_t last)
+{
+	if (!cpu->timed || first < cpu->first)
+		cpu->first = first;
+	if (!cpu->timed || last > cpu->last)
+		cpu->last = last;
+	cpu->timed = true;
+}
+
 /*
  * Takes the flow's time for the cpu. A damaged trace can have any time, so a time outside of the
  * recording, or after its record was written, is only noted as bad.
@@ -134,10 +144,7 @@ static void count_time(struct counts *counts, struct cpu_counts *cpu,
 		counts->bad_time = true;
 		return;
 	}
-	if (!cpu->first || time < cpu->first)
-		cpu->first = time;
-	if (time > cpu->last)
-		cpu->last = time;
+	add_span(cpu, time, time);
 }
 
 static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
@@ -316,10 +323,8 @@ static void print_counts(struct counts *counts)
 		sum.traps += cpu->traps;
 		sum.gaps += cpu->gaps;
 		sum.lost += cpu->lost;
-		if (cpu->first && (!sum.first || cpu->first < sum.first))
-			sum.first = cpu->first;
-		if (cpu->last > sum.last)
-			sum.last = cpu->last;
+		if (cpu->timed)
+			add_span(&sum, cpu->first, cpu->last);
 	}
 	if (counts->json) {
 		json_line("all", -1, &sum);
