@@ -114,6 +114,8 @@ void rvt_cursor_clear_spaces(struct rvt_cursor *cursor);
  * does nothing. Returns 1 when anything was applied, 0 when not, -ENOMEM.
  */
 int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time);
+/* Whether rvt_cursor_seek() would apply nothing. */
+bool rvt_cursor_stays(const struct rvt_cursor *cursor, uint64_t time);
 /* The time of what is applied next; UINT64_MAX: nothing is left. */
 uint64_t rvt_cursor_next(const struct rvt_cursor *cursor);
 /* How many events it is past. */

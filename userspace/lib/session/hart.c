@@ -291,8 +291,10 @@ static int hart_update(struct hart_flow *hart)
 /* Moves the cursor, as rvt_cursor_seek(). Called at each time stamp; few views have a clock. */
 static int hart_move(struct hart_flow *hart, uint64_t time)
 {
-	int err = hart->clock ? rvt_hart_flush_clock(hart, UINT64_MAX) : 0;
+	int err = 0;
 
+	if (hart->clock && !(hart->timed && rvt_cursor_stays(hart->cursor, time)))
+		err = rvt_hart_flush_clock(hart, hart->held_stamp ? hart->held_stamp : UINT64_MAX);
 	if (!err)
 		err = tell_replaced(hart, time);
 	/* the next slice, which may be this thread's, begins before that */
@@ -343,14 +345,15 @@ void rvt_hart_note_moment(const struct buffer *buffer)
 
 /*
  * The flow of one message is there, which was sent at @now. The encoder holds back the first of
- * several histories: its flow had run some time before @now, and nothing says when.
+ * several histories: its flow had run some time before @now, and nothing says when. It waits in the
+ * clock for that of the next one.
  */
 static int stamp_flow(struct hart_flow *hart, uint64_t now, bool held_back)
 {
 	uint64_t stamp = held_back ? hart->held_stamp : now;
 
 	hart->held_stamp = held_back ? now : 0;
-	return stamp ? rvt_hart_stamp(hart, stamp) : rvt_hart_flush_clock(hart, now);
+	return stamp ? rvt_hart_stamp(hart, stamp) : 0;
 }
 
 /* The buffer has got to @time; with STEP_STAMP the step may be over. */

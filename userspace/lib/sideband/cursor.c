@@ -389,6 +389,17 @@ static int apply(struct rvt_cursor *cursor, const struct sideband_event *event)
 	return 0;
 }
 
+/* The kernel's space is that of all cursors. */
+static bool other_changed(const struct rvt_cursor *cursor)
+{
+	return cursor->changed && *cursor->changed != cursor->changes;
+}
+
+bool rvt_cursor_stays(const struct rvt_cursor *cursor, uint64_t time)
+{
+	return rvt_cursor_next(cursor) > time && !other_changed(cursor);
+}
+
 int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 {
 	const struct rvt_sideband *sideband = cursor->sideband;
@@ -411,8 +422,7 @@ int rvt_cursor_seek(struct rvt_cursor *cursor, uint64_t time)
 		cursor->next++;
 		any = 1;
 	}
-	/* the kernel's space is that of all cursors */
-	if (cursor->changed && *cursor->changed != cursor->changes) {
+	if (other_changed(cursor)) {
 		err = rvt_sideband_change_to(sideband, cursor->kernel, cursor->changed,
 					     cursor->changes);
 		return err ? err : 1;
