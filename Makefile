@@ -293,7 +293,7 @@ $(B)/host/rvt-%: $(B)/host/tests/tools/rvt-%.o $(ARCHIVES:%=$(B)/host/%)
 # The command, but with small parts of recordings for several threads.
 $(B)/host/perf-rvtrace-small-slices: $(CMD_SRC:%.c=$(B)/host/%.o) $(B)/host/tests/tools/small-slices.o \
 		$(PROTO_host) $(ARCHIVES:%=$(B)/host/%)
-	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -Wl,--wrap=rvt_session_open,--wrap=rvt_session_open_dump -o $@ $^ $(LIBS) $(LIBS_host)
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -Wl,--wrap=rvt_session_open,--wrap=rvt_session_open_dump,--wrap=pages_run -o $@ $^ $(LIBS) $(LIBS_host)
 
 tools: $(patsubst tests/tools/%.c,$(B)/host/%,$(TOOL_SRC)) $(B)/host/perf-rvtrace-small-slices
 unit-programs: unit-programs-asan

@@ -224,7 +224,7 @@ static int run_slices(struct joining *joining)
 	const struct tape_reads reads = { .ctx = joining, .ran = count_ran,
 					  .entered = count_entered, .after = note_call };
 	const struct pages_ops ops = {
-		.ctx = joining, .overlap = true, .in_memory = true, .open = open_maker,
+		.ctx = joining, .overlap = true, .open = open_maker,
 		.close = close_maker, .begin = begin_page, .moment = tell_moment, .end = end_page,
 		.again = start_again, .anew = true, .run = run,
 	};

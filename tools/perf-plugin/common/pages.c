@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Prints on several threads. Each prints slices of the trace into files of their own, which are
- * copied to the output one after another. Where cpus take turns, a slice's text has marks where
- * time goes on, and the texts are merged by these, as one thread would have printed them.
+ * Prints on several threads. Each prints slices of the trace into texts of their own, which are
+ * copied to the output one after another; long ones wait in files. Where cpus take turns, a slice's
+ * text has marks where time goes on, and the texts are merged by these, as one thread would have
+ * printed them.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <stdio.h>
@@ -13,8 +15,9 @@
 #include "util/array.h"
 #include "common/pages.h"
 
-#define FILE_BUFFER (1u << 20)
+#define FILE_BUFFER (1u << 16)
 #define COPY_BUFFER (1u << 16)
+#define TEXT_PER_THREAD (32u << 20)	/* that waits in memory */
 
 /* The buffer is at @time from this offset of the text on. */
 struct mark {
@@ -29,18 +32,19 @@ struct page {
 	FILE *out, *errors;
 	char *errors_text;
 	size_t errors_size;
-	char *text;			/* with ops->in_memory; once complete, .text_size bytes */
-	size_t text_size;
-	int fd;				/* otherwise; -1: there is no text */
+	char *text;			/* malloc'd */
+	size_t text_room;
+	FILE *file;			/* has the text instead; NULL: memory has it */
 	off_t size, copied;
 	struct mark *marks;
 	size_t n_marks, passed;	/* .passed: marks before .copied */
 	size_t n_own;			/* marks up to the end of the slice */
-	bool failed;
+	int err;			/* the first one, -errno */
 };
 
 /* The printer of one thread, which prints one slice after another. */
 struct printer {
+	struct printing *printing;
 	const struct pages_ops *ops;
 	struct printer *next;
 	void *own;		/* what ops->open returned */
@@ -74,6 +78,9 @@ struct printing {
 	const struct pages_ops *ops;
 	struct printer *printers;
 	struct page *pages;	/* not in a queue yet */
+	struct page *unused;	/* that have nothing but room for text */
+	size_t max_text;	/* bytes in memory */
+	atomic_size_t text_room;	/* of all pages */
 	struct queue *queues;
 	unsigned int n_queues;
 	size_t n_waiting;	/* pages in queues */
@@ -81,6 +88,18 @@ struct printing {
 };
 
 /* ---- printers ---- */
+
+static size_t text_per_thread(const struct pages_ops *ops)
+{
+	return ops->memory ? ops->memory : TEXT_PER_THREAD;
+}
+
+static size_t buffer_size(const struct pages_ops *ops)
+{
+	size_t most = text_per_thread(ops);
+
+	return most < FILE_BUFFER ? most : FILE_BUFFER;
+}
 
 static void close_printer(const struct printing *printing, struct printer *printer, bool valid)
 {
@@ -90,14 +109,15 @@ static void close_printer(const struct printing *printing, struct printer *print
 	free(printer);
 }
 
-static struct printer *create_printer(const struct printing *printing)
+static struct printer *create_printer(struct printing *printing)
 {
 	struct printer *printer = calloc(1, sizeof(*printer));
 
 	if (!printer)
 		return NULL;
+	printer->printing = printing;
 	printer->ops = printing->ops;
-	printer->buffer = malloc(FILE_BUFFER);
+	printer->buffer = malloc(buffer_size(printing->ops));
 	printer->own = printer->buffer ? printing->ops->open(printing->ops->ctx, &printer->sink) :
 					 NULL;
 	if (!printer->own) {
@@ -115,47 +135,134 @@ static void *open_printer(void *ctx)
 	if (printer) {
 		printer->next = printing->printers;
 		printing->printers = printer;
+		printing->max_text += text_per_thread(printing->ops);
 	}
 	return printer;
 }
 
 /* ---- pages ---- */
 
-static void free_page(struct page *page)
+static void free_text(struct printing *printing, struct page *page)
+{
+	free(page->text);
+	printing->text_room -= page->text_room;
+	page->text = NULL;
+	page->text_room = 0;
+}
+
+/* Keeps the page's room for text, unless that is much. */
+static void free_page(struct printing *printing, struct page *page)
 {
 	if (page->out)
 		fclose(page->out);
 	if (page->errors)
 		fclose(page->errors);
 	free(page->errors_text);
-	free(page->text);
-	if (page->fd >= 0)
-		close(page->fd);
+	if (page->file)
+		fclose(page->file);
 	free(page->marks);
-	free(page);
+	if (!page->text || printing->text_room > printing->max_text / 2) {
+		free_text(printing, page);
+		free(page);
+		return;
+	}
+	*page = (struct page){ .text = page->text, .text_room = page->text_room,
+			       .next = printing->unused };
+	printing->unused = page;
+}
+
+static struct page *create_page(struct printing *printing)
+{
+	struct page *page = printing->unused;
+
+	if (!page)
+		return calloc(1, sizeof(*page));
+	printing->unused = page->next;
+	page->next = NULL;
+	return page;
+}
+
+/* Whether the text may have @size bytes in memory. */
+static bool may_have(const struct printing *printing, const struct page *page, size_t size)
+{
+	return size <= page->text_room || printing->text_room + size <= printing->max_text;
+}
+
+static int make_room(struct printing *printing, struct page *page, size_t size)
+{
+	size_t room = page->text_room;
+	int err = array_reserve(&page->text, &page->text_room, page->size, size);
+
+	printing->text_room += page->text_room - room;
+	return err;
+}
+
+static int move_into_file(struct printing *printing, struct page *page)
+{
+	page->file = tmpfile();
+	if (!page->file ||
+	    (page->size && fwrite(page->text, page->size, 1, page->file) != 1))
+		return -errno;
+	free_text(printing, page);
+	return 0;
+}
+
+static int add_text(struct page *page, const char *bytes, size_t size)
+{
+	struct printing *printing = page->printer->printing;
+	int err = 0;
+
+	if (!page->file && !may_have(printing, page, page->size + size))
+		err = move_into_file(printing, page);
+	if (!err && !page->file)
+		err = make_room(printing, page, size);
+	if (err)
+		return err;
+	if (!page->file)
+		memcpy(page->text + page->size, bytes, size);
+	else if (fwrite(bytes, size, 1, page->file) != 1)
+		return -errno;
+	page->size += size;
+	return 0;
+}
+
+static ssize_t write_text(void *ctx, const char *bytes, size_t size)
+{
+	struct page *page = ctx;
+	int err = add_text(page, bytes, size);
+
+	page->err = page->err ? page->err : err;
+	return err ? 0 : size;
+}
+
+/* For ftello(). */
+static int tell_text(void *ctx, off64_t *offset, int whence)
+{
+	const struct page *page = ctx;
+
+	if (*offset || whence == SEEK_SET)
+		return -1;
+	*offset = page->size;
+	return 0;
 }
 
 static void *begin_page(void *ctx, void *printer, unsigned int buffer)
 {
+	const cookie_io_functions_t functions = { .write = write_text, .seek = tell_text };
 	struct printing *printing = ctx;
-	struct page *page = calloc(1, sizeof(*page));
+	struct page *page = create_page(printing);
 
 	if (!page)
 		return NULL;
-	page->fd = -1;
 	page->printer = printer;
-	page->out = printing->ops->in_memory ?
-		open_memstream(&page->text, &page->text_size) : tmpfile();
+	page->out = fopencookie(page, "w", functions);
 	if (printing->ops->errors)
 		page->errors = open_memstream(&page->errors_text, &page->errors_size);
 	if (!page->out || (printing->ops->errors && !page->errors)) {
-		free_page(page);
+		free_page(printing, page);
 		return NULL;
 	}
-	if (!printing->ops->in_memory) {
-		setvbuf(page->out, page->printer->buffer, _IOFBF, FILE_BUFFER);
-		rewind(page->out);	/* so that ftello() need not ask the system any more */
-	}
+	setvbuf(page->out, page->printer->buffer, _IOFBF, buffer_size(printing->ops));
 	printing->ops->begin(page->printer->own, &(struct pages_slice){
 		.out = page->out, .errors = page->errors,
 		.buffer = buffer, .number = printing->queues[buffer].begun++ });
@@ -172,7 +279,7 @@ static void mark_page(void *ctx, uint64_t time, bool left)
 	if (printer->ops->moment)
 		printer->ops->moment(printer->own);
 	if (array_grow(&page->marks, page->n_marks)) {
-		page->failed = true;
+		page->err = -ENOMEM;
 		return;
 	}
 	page->marks[page->n_marks++] = (struct mark){ time, ftello(page->out) };
@@ -180,32 +287,21 @@ static void mark_page(void *ctx, uint64_t time, bool left)
 		page->n_own = page->n_marks;
 }
 
-/* Ends a page. Keeps only its file, not the buffer. */
 static int end_page(void *ctx, void *slice)
 {
 	const struct printing *printing = ctx;
 	struct page *page = slice;
-	int err = page->failed ? -ENOMEM : 0;
+	int err = printing->ops->end ? printing->ops->end(page->printer->own) : 0;
 
-	if (!err && printing->ops->end)
-		err = printing->ops->end(page->printer->own);
-	page->size = ftello(page->out);
-	while (page->n_marks > page->n_own && page->marks[page->n_marks - 1].offset == page->size)
-		page->n_marks--;
-	if (page->size && !printing->ops->in_memory) {
-		if (fflush(page->out))
-			err = -errno;
-		page->fd = dup(fileno(page->out));
-		if (page->fd < 0)
-			err = -errno;
-	}
-	if (fclose(page->out) && printing->ops->in_memory)
-		err = -ENOMEM;
+	if ((fclose(page->out) || (page->file && fflush(page->file))) && !page->err)
+		page->err = -errno;
 	page->out = NULL;
 	if (page->errors && fclose(page->errors))
-		err = -ENOMEM;
+		page->err = -ENOMEM;
 	page->errors = NULL;
-	return err;
+	while (page->n_marks > page->n_own && page->marks[page->n_marks - 1].offset == page->size)
+		page->n_marks--;
+	return page->err ? page->err : err;
 }
 
 /* ---- sources ---- */
@@ -289,14 +385,14 @@ static int copy(struct printing *printing, struct page *page, off_t end)
 	char bytes[COPY_BUFFER];
 	int err = 0;
 
-	if (printing->ops->in_memory && page->copied < end) {
+	if (!page->file && page->copied < end) {
 		err = write_once(&printing->text, page->text + page->copied, end - page->copied);
 		page->copied = end;
 	}
 	while (page->copied < end && !err) {
 		size_t want = end - page->copied;
-		ssize_t n = pread(page->fd, bytes, want < sizeof(bytes) ? want : sizeof(bytes),
-				  page->copied);
+		ssize_t n = pread(fileno(page->file), bytes,
+				  want < sizeof(bytes) ? want : sizeof(bytes), page->copied);
 
 		if (n <= 0)
 			return n ? -errno : -EIO;
@@ -351,7 +447,7 @@ static int copy_page(struct printing *printing, struct queue *queue)
 			queue->first = page->next;
 			queue->left--;
 			printing->n_waiting--;
-			free_page(page);
+			free_page(printing, page);
 			return err;
 		}
 		queue->time = page->marks[page->passed++].time;
@@ -407,12 +503,12 @@ static int plan(void *ctx, const size_t *n_slices, unsigned int n_buffers)
 	return 0;
 }
 
-static void free_pages(struct page *page)
+static void free_pages(struct printing *printing, struct page *page)
 {
 	while (page) {
 		struct page *next = page->next;
 
-		free_page(page);
+		free_page(printing, page);
 		page = next;
 	}
 }
@@ -420,10 +516,18 @@ static void free_pages(struct page *page)
 /* Discards pages, queues and printers. @valid: what was printed so far counts. */
 static void forget(struct printing *printing, bool valid)
 {
-	free_pages(printing->pages);
+	free_pages(printing, printing->pages);
 	printing->pages = NULL;
 	for (unsigned int i = 0; i < printing->n_queues; i++)
-		free_pages(printing->queues[i].first);
+		free_pages(printing, printing->queues[i].first);
+	while (printing->unused) {
+		struct page *unused = printing->unused;
+
+		printing->unused = unused->next;
+		free_text(printing, unused);
+		free(unused);
+	}
+	printing->max_text = 0;
 	free(printing->queues);
 	printing->queues = NULL;
 	printing->n_queues = 0;

@@ -22,7 +22,7 @@ struct pages_slice {
 struct pages_ops {
 	void *ctx;
 	bool overlap, apart, in_turns;	/* as in struct rvt_session_slices */
-	bool in_memory;		/* slices are small, and need not wait in files */
+	size_t memory;	/* of text, bytes for each thread; more waits in files; 0: 32 MiB */
 	bool errors;		/* slices also have lines for standard error */
 	bool *told_errors;	/* set if any are written there; NULL: nobody asks */
 	/*

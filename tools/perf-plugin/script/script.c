@@ -34,7 +34,7 @@ VIEW_HELP
 VIEW_INDEX_HELP;
 
 /* Bytes of trace in a slice that one thread prints: a byte can be a dozen instructions. */
-#define PART_BRANCHES (64u << 10)
+#define PART_BRANCHES (128u << 10)
 #define PART_INSNS (16u << 10)
 
 enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_DATA, OPT_BY_CPU,
