@@ -107,6 +107,16 @@ static int on_damage(void *ctx, unsigned int buffer, const struct rvt_event *eve
 	return 0;
 }
 
+/* Whether the next slice goes on at *@pc. Without code it cannot. */
+static bool goes_on(const struct rvt_hart_flow *hart, uint64_t *pc)
+{
+	const uint8_t *code;
+	size_t len = hart->left && rvt_flow_pc(hart->flow, pc) ?
+		rvt_space_find(hart->space, *pc, &code) : 0;
+
+	return len >= 4 || (len >= 2 && (code[0] & 3) != 3);
+}
+
 /* Ends the flow of a source, or a slice of it which the next one continues. */
 static void on_end(void *ctx, struct rvt_hart_flow *hart)
 {
@@ -116,8 +126,7 @@ static void on_end(void *ctx, struct rvt_hart_flow *hart)
 
 	text->seen[hart->source] = true;
 	if (printer)
-		decode_printer_end(printer,
-				   hart->left && rvt_flow_pc(hart->flow, &pc) ? &pc : NULL);
+		decode_printer_end(printer, goes_on(hart, &pc) ? &pc : NULL);
 }
 
 /* ---- printing ---- */

@@ -716,6 +716,8 @@ int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
 		rvt_flow_stats(hart->base.flow, &hart->before);
 		hart->owned = hart->no_code = hart->start_held = hart->base.time_exact = false;
 		hart->told = hart->base.resumed = hart->base.left = false;
+		hart->trap_held = hart->running = false;
+		hart->held_stamp = 0;
 		rvt_flow_begin_slice(hart->base.flow,
 				     rvt_flow_slice(hart->base.flow)->goes_on);
 		memset(&hart->base.context, 0, sizeof(hart->base.context));

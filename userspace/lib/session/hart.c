@@ -288,6 +288,15 @@ static int hart_update(struct hart_flow *hart)
 	return err;
 }
 
+/* Whether what comes is the next slice's. */
+static bool is_behind_slice(const struct hart_flow *hart)
+{
+	const struct slice *slice = hart->buffer->slice;
+
+	return slice && (rvt_flow_slice(hart->base.flow)->left ||
+			 hart->buffer->record > slice->end_record);
+}
+
 /* Moves the cursor, as rvt_cursor_seek(). Called at each time stamp; few views have a clock. */
 static int hart_move(struct hart_flow *hart, uint64_t time)
 {
@@ -298,7 +307,7 @@ static int hart_move(struct hart_flow *hart, uint64_t time)
 	if (!err)
 		err = tell_replaced(hart, time);
 	/* the next slice, which may be this thread's, begins before that */
-	if (!err && hart->base.left)
+	if (!err && is_behind_slice(hart))
 		hart->replaced |= rvt_cursor_replaces(hart->cursor, hart->base.task, time);
 	if (!err)
 		err = rvt_cursor_seek(hart->cursor, time);
@@ -416,7 +425,7 @@ static void hold_start(struct hart_flow *hart, const struct rvt_event *start)
 	hart->start = *start;
 	hart->start.detail = NULL;
 	hart->start_held = true;
-	hart->start_left = hart->base.left;
+	hart->start_left = rvt_flow_slice(hart->base.flow)->left;
 	hart->start_time = hart->base.time;
 	hart->start_insns = rvt_hart_executed(hart);
 }
@@ -595,10 +604,23 @@ static int release_start(struct hart_flow *hart)
 	return err;
 }
 
+/* Whether an exec has come before what starts depends on whose it is, which nobody has told. */
+static bool start_is_unsure(const struct hart_flow *hart)
+{
+	const struct rvt_owner_rules rules = owner_rules(hart);
+
+	return hart->exec_record && rvt_owner_waits(&rules, &hart->base.context);
+}
+
 int rvt_hart_end_holding(struct hart_flow *hart)
 {
-	return hart->start_held && hart->start.pc && !hart->no_code && !hart->start_left ?
-		release_start(hart) : 0;
+	if (!hart->start_held || !hart->start.pc || hart->no_code || hart->start_left)
+		return 0;
+	if (hart->buffer->slice && start_is_unsure(hart)) {
+		hart->buffer->slice->unsure = true;
+		return 0;
+	}
+	return release_start(hart);
 }
 
 static int release_trap(struct hart_flow *hart)
