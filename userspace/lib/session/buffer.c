@@ -686,14 +686,16 @@ void rvt_buffer_rewind(struct buffer *buffer)
 
 /* ---- slices ---- */
 
+/* Counts must be told while what they are of is mapped. */
 static int go_back(struct hart_flow *hart)
 {
 	struct rvt_session *session = hart->session;
+	int err = rvt_hart_tell_counts(hart);
 
 	session_lock(session);
 	keep_missing(session, hart->cursor);
 	session_unlock(session);
-	return rvt_hart_go_back(hart);
+	return err ? err : rvt_hart_go_back(hart);
 }
 
 int rvt_buffer_begin_slice(struct buffer *buffer, struct slice *slice)
