@@ -762,6 +762,8 @@ void view_forget(struct view *view)
 {
 	view->gaps = 0;
 	view->no_code = 0;
+	view->kernel_lost = view->guest_lost = false;
+	view->kernel_refuted = view->guest_refuted = false;
 	lost_code_clear(view->lost_code);
 	view->loops = 0;
 }
