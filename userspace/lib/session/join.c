@@ -171,10 +171,17 @@ static bool passes_exec(struct joint *joint, const struct slice *slice)
 	return !(passed && slice->before_exec);
 }
 
-static int fit(const struct rvt_session_slices *slices, struct joint *joint,
-	       const struct slice *slice)
+/* Whether it told without their time what only the next slice's first stamp tells it of. */
+static bool guesses_time(const struct rvt_session *session, const struct joint *joint,
+			 const struct slice *slice)
 {
-	int err = !joint->given_up && is_later(joint, slice) && passes_exec(joint, slice) ?
+	return session_slices(session) && slice->held_at_end && slice + 1 < joint->end;
+}
+
+static int fit(const struct rvt_session *session, struct joint *joint, const struct slice *slice)
+{
+	int err = !joint->given_up && !guesses_time(session, joint, slice) &&
+		is_later(joint, slice) && passes_exec(joint, slice) ?
 		take_sources(joint, slice) : -EAGAIN;
 
 	if (err)
@@ -182,7 +189,8 @@ static int fit(const struct rvt_session_slices *slices, struct joint *joint,
 	/* those in which nothing was, not even a loss, are passed over */
 	if (slice->executed || slice->broken_at_begin || slice->lost_at_begin ||
 	    slice->lost_at_end) {
-		if (!fits(joint->before, slice) || (slices && !follows(joint->before, slice)))
+		if (!fits(joint->before, slice) ||
+		    (session_slices(session) && !follows(joint->before, slice)))
 			return -EAGAIN;
 		joint->before = slice;
 	}
@@ -198,7 +206,7 @@ int rvt_session_join(struct rvt_session *session, struct joint *joint)
 	int err = span && !span->goes_on && slice->from == span->from ? enter(joint, span) : 0;
 
 	if (!err)
-		err = fit(slices, joint, slice);
+		err = fit(session, joint, slice);
 	rvt_session_add_stats(&joint->stats, &slice->stats);
 	if (!err && span && slice->to == span->to && !leaves(joint, span))
 		err = -EAGAIN;
