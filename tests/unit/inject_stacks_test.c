@@ -12,12 +12,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include <rvtrace/transfers.h>
+#include "inject-recording.h"
 #include "property.h"
 #include "random-recording.h"
-#include "run-command.h"
 #include "util/array.h"
 
-#define PROGRAM "build/host/perf-rvtrace-small-slices"
 #define MAX_DEPTH 1000
 #define CHAIN 20	/* addresses */
 
@@ -119,24 +118,17 @@ static void read_chain(const uint64_t *words, struct chains chains[CPUS])
 
 static void inject(const struct fixture *f, uint64_t seed, struct chains chains[CPUS])
 {
-	char *said = run_command("SMALL_SLICES=%u " PROGRAM " inject -i %s -o %s.samples --jobs %u "
-				 "--itrace=i1ig%d 2>&1", 150 << seed % 4, f->data, f->data,
-				 (unsigned int)(1 + seed % 3), CHAIN);
 	struct rvt_perfdata_record record;
 	struct rvt_perfdata *file;
 	uint64_t pos = 0;
-	char path[60], *error;
+	char letters[16];
 
-	if (!strstr(said, "status 0"))
-		fail_msg("%s", said);
-	free(said);
-	snprintf(path, sizeof(path), "%s.samples", f->data);
-	assert_int_equal(rvt_perfdata_open(path, &file, &error), 0);
+	snprintf(letters, sizeof(letters), "i1ig%d", CHAIN);
+	file = inject_recording(f, letters, 150 << seed % 4, 1 + seed % 3);
 	while (rvt_perfdata_next(file, &pos, &record) > 0)
 		if (record.type == PERF_RECORD_SAMPLE)
 			read_chain((const uint64_t *)(record.header + 1), chains);
 	rvt_perfdata_close(file);
-	unlink(path);
 }
 
 /* ---- both ---- */
@@ -188,10 +180,10 @@ static size_t check_damaged(struct fixture *f, uint64_t seed)
 int main(void)
 {
 	struct random_recordings whole = {
-		.check = check_whole, .least = 1000, .share = 20, .needs = PROGRAM };
+		.check = check_whole, .least = 1000, .share = 20, .needs = SMALL_SLICES_PROGRAM };
 	struct random_recordings damaged = {
 		.check = check_damaged, .least = 1000, .share = 20, .damage = true,
-		.needs = PROGRAM };
+		.needs = SMALL_SLICES_PROGRAM };
 	const struct CMUnitTest tests[] = {
 		{ "whole recordings", random_recordings_test, NULL, NULL, &whole },
 		{ "damaged recordings", random_recordings_test, NULL, NULL, &damaged },

@@ -11,10 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 #include <cmocka.h>
+#include "inject-recording.h"
 #include "random-recording.h"
-#include "run-command.h"
-
-#define PROGRAM "build/host/perf-rvtrace-small-slices"
 #define ROUNDS 8
 #define STEPS_OF_ROUND 2000
 #define BRANCHES 8
@@ -96,23 +94,14 @@ static void inject(const struct fixture *f, const char *letters, unsigned int by
 		   unsigned int jobs, void (*check)(const struct fixture *f, unsigned int bytes,
 						    const struct samples samples[CPUS]))
 {
-	char *said = run_command("SMALL_SLICES=%u " PROGRAM " inject -i %s -o %s.samples --jobs %u "
-				 "--itrace=%s 2>&1", bytes, f->data, f->data, jobs, letters);
+	struct rvt_perfdata *file = inject_recording(f, letters, bytes, jobs);
 	struct samples samples[CPUS];
-	struct rvt_perfdata *file;
-	char path[60], *error;
 
-	if (!strstr(said, "status 0"))
-		fail_msg("%s", said);
-	free(said);
-	snprintf(path, sizeof(path), "%s.samples", f->data);
-	assert_int_equal(rvt_perfdata_open(path, &file, &error), 0);
 	read_samples(f, file, samples);
 	check(f, bytes, samples);
 	for (int n = 0; n < CPUS; n++)
 		free(samples[n].at);
 	rvt_perfdata_close(file);
-	unlink(path);
 }
 
 static uint64_t executed(const struct fixture *f, int cpu, size_t n)
@@ -178,7 +167,7 @@ static void check_each(const struct fixture *f, unsigned int bytes,
 /* Has @test inject so many recordings. */
 static void each_recording(uint64_t n, void (*test)(const struct fixture *f, uint64_t seed))
 {
-	if (access(PROGRAM, X_OK))
+	if (access(SMALL_SLICES_PROGRAM, X_OK))
 		skip();
 	for (uint64_t seed = 0; seed < n; seed++) {
 		struct fixture *f;
