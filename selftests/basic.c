@@ -215,7 +215,8 @@ static void test_full(void)
 	recording_read(&rec, false);
 	first = rec.n_bytes;
 	messages_count(&rec, &m);
-	tap_check(rec.truncated == 1 && first <= rec.aux_size,
+	/* until perf has disabled the event, the child may be switched in once more */
+	tap_check(rec.truncated && first <= rec.aux_size,
 		  "full: %zu bytes of %zu, truncated %u time(s)", first, rec.aux_size,
 		  rec.truncated);
 	recording_enable(&rec);
