@@ -300,7 +300,7 @@ static void check_one(uint64_t seed, bool damage, bool dump)
 	session_teardown((void **)&f);
 }
 
-/* Of these, slices have said something else than one thread, for reasons that are rare. */
+/* Seeds for which several threads once printed something else than one thread. */
 static void found_before(void **state)
 {
 	(void)state;

@@ -604,7 +604,7 @@ static int release_start(struct hart_flow *hart)
 	return err;
 }
 
-/* Whether an exec has come before what starts depends on whose it is, which nobody has told. */
+/* Nobody has told whose flow starts; if an exec came before it depends on that. */
 static bool start_is_unsure(const struct hart_flow *hart)
 {
 	const struct rvt_owner_rules rules = owner_rules(hart);

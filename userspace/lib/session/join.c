@@ -171,7 +171,7 @@ static bool passes_exec(struct joint *joint, const struct slice *slice)
 	return !(passed && slice->before_exec);
 }
 
-/* Whether it told without their time what only the next slice's first stamp tells it of. */
+/* Whether @slice guessed the time of its last flow, which the first stamp behind it tells. */
 static bool guesses_time(const struct rvt_session *session, const struct joint *joint,
 			 const struct slice *slice)
 {

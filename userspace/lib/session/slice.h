@@ -45,7 +45,7 @@ struct slice {
 	struct rvt_session_totals stats;
 	bool untimed_at_begin, timed_at_end;	/* as for contexts */
 	bool held_at_end;	/* the next one's first time stamp is that of what this one ran */
-	bool unsure;		/* see struct rvt_stream; or what a START that ends it is part of */
+	bool unsure;		/* see struct rvt_stream; or whose START ends it is not known */
 	bool silent, missed;	/* see struct rvt_stream */
 	struct rvt_clock_speed speed;	/* the last one that was known */
 	struct slice_source *sources;	/* that had messages in it (malloc'd) */
