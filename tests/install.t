@@ -425,6 +425,27 @@ build_says()
 	grep -q "$text" "$dir/printed" && grep -q 'make deps' "$dir/printed" || { cat "$dir/printed"; return 1; }
 }
 
+# Another apt holds the lock of the lists, for the first time that it is asked for.
+setup_waits_for_apt()
+{
+	mkdir "$dir/fakes"
+	cat >"$dir/fakes/apt-get" <<-"END"
+		#!/bin/sh
+		case "$*" in
+		*update)
+			[ -e "$0.asked" ] && exit 0
+			touch "$0.asked"
+			echo "E: Could not get lock /var/lib/apt/lists/lock" >&2
+			exit 100 ;;
+		*) echo "$*" >"$0.did" ;;
+		esac
+	END
+	printf '#!/bin/sh\nexec "$@"\n' >"$dir/fakes/sudo"
+	chmod +x "$dir"/fakes/*
+	PATH=$dir/fakes:$PATH tools/setup-host no-such-package >"$dir/printed" 2>&1 || return
+	[ -e "$dir/fakes/apt-get.asked" ] && grep -q 'install .*no-such-package' "$dir/fakes/apt-get.did"
+}
+
 uninstall()
 {
 	MAKEFLAGS='' make --no-print-directory uninstall DESTDIR="$root" prefix="$prefix" >"$dir/printed" || return
@@ -470,5 +491,6 @@ check "a build without a compiler says what to install" build_says "compiler 'no
 mkdir "$dir/headers" && touch "$dir/headers/stdlib.h"
 check "a build without libraries says what to install" \
 	build_says 'gelf.h (package libelf-dev)' CC="cc -nostdinc -isystem $dir/headers"
+check "make deps waits for another apt" setup_waits_for_apt
 check "make uninstall leaves no file" uninstall
 done_testing
