@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/cmd.h"
@@ -12,7 +11,7 @@
 #include "util/array.h"
 
 #define SELF "/proc/self/exe"
-#define NICE 10			/* while something is recorded */
+#define NICE 10			/* more, while something is recorded */
 
 int index_queue_add(struct index_queue *queue, const char *path)
 {
@@ -47,7 +46,7 @@ static void run(const char *path, bool behind)
 	allow_signals();
 	if (behind) {
 		setpgid(0, 0);
-		setpriority(PRIO_PROCESS, 0, NICE);
+		nice(NICE);
 	}
 	execl(SELF, "perf-rvtrace", "index", "-i", path, NULL);
 	cmd_warning("%s: no index is made: %s", path, strerror(errno));
