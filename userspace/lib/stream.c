@@ -176,8 +176,15 @@ void rvt_stream_pause(struct rvt_stream *stream)
 int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason reason,
 		    bool boundary)
 {
+	void (*behind_message)(void *ctx) = stream->behind_message;
+	int ret;
+
 	stream->missed |= offset < stream->slice_to;
-	return stream->protocol->lost(stream, offset, reason, NULL, boundary);
+	/* what waited for more bytes comes now, in one go: nobody can pause in it */
+	stream->behind_message = NULL;
+	ret = stream->protocol->lost(stream, offset, reason, NULL, boundary);
+	stream->behind_message = behind_message;
+	return ret;
 }
 
 int rvt_stream_slice(struct rvt_stream *stream, uint64_t from, uint64_t to)

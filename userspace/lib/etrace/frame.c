@@ -20,7 +20,7 @@ void rvt_etrace_frames_init(struct rvt_etrace_frames *frames, const struct rvt_p
 void rvt_etrace_frames_feed(struct rvt_etrace_frames *frames, const void *bytes, size_t len,
 			    uint64_t offset)
 {
-	frames->pos = bytes;
+	frames->begin = frames->pos = bytes;
 	frames->end = frames->pos + len;
 	frames->pos_offset = offset;
 }
@@ -180,6 +180,18 @@ static bool align(struct rvt_etrace_frames *frames)
 	return search(frames);
 }
 
+/* Frames are read where they lie: of those that were only looked at, a pause may leave the rest. */
+static void give_back(struct rvt_etrace_frames *frames)
+{
+	size_t n = frames->pos - frames->begin;
+
+	if (n > frames->carry_len)
+		n = frames->carry_len;
+	frames->carry_len -= n;
+	frames->pos -= n;
+	frames->pos_offset -= n;
+}
+
 /* What is carried already may be enough. */
 static bool hunt(struct rvt_etrace_frames *frames)
 {
@@ -187,6 +199,7 @@ static bool hunt(struct rvt_etrace_frames *frames)
 		fill_carry(frames, RVT_ETRACE_CARRY_BYTES);
 		if (align(frames)) {
 			frames->hunting = false;
+			give_back(frames);
 			return true;
 		}
 	} while (frames->pos < frames->end);
@@ -339,13 +352,14 @@ void rvt_etrace_frames_bad(struct rvt_etrace_frames *frames)
 void rvt_etrace_frames_cut(struct rvt_etrace_frames *frames)
 {
 	frames->at_end = frames->cut = true;
+	frames->begin = frames->pos;
 }
 
 void rvt_etrace_frames_lost(struct rvt_etrace_frames *frames, bool boundary)
 {
 	frames->skipped_bytes += frames->carry_len - frames->carry_used;
 	frames->carry_len = frames->carry_used = 0;
-	frames->pos = frames->end;
+	frames->begin = frames->pos = frames->end;
 	frames->doubtful = false;
 	frames->hunting = frames->at_end = frames->cut = false;
 	if (!boundary)
@@ -355,4 +369,5 @@ void rvt_etrace_frames_lost(struct rvt_etrace_frames *frames, bool boundary)
 void rvt_etrace_frames_finish(struct rvt_etrace_frames *frames)
 {
 	frames->at_end = true;
+	frames->begin = frames->pos;
 }

@@ -42,7 +42,7 @@ struct rvt_etrace_frames {
 	struct rvt_etrace_damage damage;
 
 	/* private */
-	const uint8_t *pos, *end;
+	const uint8_t *begin, *pos, *end;	/* .begin to .pos: used, and still there */
 	uint64_t pos_offset;		/* of *pos */
 	uint64_t carry_offset;
 	unsigned int carry_len, carry_used;
