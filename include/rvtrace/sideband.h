@@ -121,8 +121,8 @@ uint64_t rvt_cursor_next(const struct rvt_cursor *cursor);
 /* How many events it is past. */
 size_t rvt_cursor_position(const struct rvt_cursor *cursor);
 /*
- * When @tid next executes a program on @cpu, up to @until, in place of another one that is known;
- * UINT64_MAX: it does not.
+ * When @tid, or any thread if that is -1, next executes a program on @cpu, up to @until, in place
+ * of another one that is known; UINT64_MAX: it does not.
  */
 uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, int32_t cpu,
 			      uint64_t until);

@@ -345,6 +345,20 @@ static void switches_by_bpf(void **state)
 	rvt_session_close(session);
 }
 
+static void execute(struct fixture *f, int32_t pid, int program)
+{
+	put_comm(f, pid, f->ticks * TICK_NS, true, "exec");
+	put_mmap(f, pid, f->ticks * TICK_NS + 1, f->programs[program]);
+	f->ticks += 10;
+}
+
+/* The messages of cpu @n come to the buffer of cpu @sink. */
+static void run_into(struct fixture *f, int sink, int n, int32_t pid, int program)
+{
+	f->cpus[n].sink = &f->cpus[sink];
+	run_program(f, n, pid, program);
+}
+
 /*
  * Without time stamps a mapping counts from the AUX record on within which it was made; but a
  * record that ends with an exec is of the program before.
@@ -359,9 +373,7 @@ static void no_timestamps(void **state)
 	run_program(f, 0, 10, 0);
 	put_aux(f, 0, 10, 0);
 	run_program(f, 0, 10, 0);
-	put_comm(f, 10, f->ticks * TICK_NS, true, "exec");
-	put_mmap(f, 10, f->ticks * TICK_NS + 1, f->programs[2]);
-	f->ticks += 10;
+	execute(f, 10, 2);
 	put_aux(f, 0, 10, 0);
 	run_program(f, 0, 10, 2);
 	put_aux(f, 0, 10, 0);
@@ -378,14 +390,48 @@ static void no_timestamps_exec_first(void **state)
 	begin_recording(f, false, true);
 	put_comm(f, 10, f->ticks * TICK_NS, false, "forked");
 	f->ticks += 2;
-	put_comm(f, 10, f->ticks * TICK_NS, true, "exec");
-	put_mmap(f, 10, f->ticks * TICK_NS + 1, f->programs[0]);
-	f->ticks += 10;
+	execute(f, 10, 0);
 	run_program(f, 0, 10, 0);
 	put_aux(f, 0, 10, 0);
 	read_back(f, true, &stats);
 	assert_int_equal(f->cpus[0].lost, 0);
 	check_equal(&f->cpus[0]);
+}
+
+/*
+ * So it is where harts share a sink, which each of them empties into its own buffer: a record of
+ * one has what the other ran before an exec, or behind one that lies in its own record.
+ */
+static void no_timestamps_exec_in_shared_sink(void **state)
+{
+	static const int32_t pids[CPUS] = { 10, 20 };
+	struct fixture *f = *state;
+	struct rvt_session_totals stats;
+
+	f->framed = true;
+	begin_recording(f, false, true);
+	for (int n = 0; n < CPUS; n++)
+		put_mmap(f, pids[n], 0, f->programs[0]);
+	put_buffers(f);
+	run_into(f, 0, 1, 20, 0);
+	put_aux(f, 0, 10, 0);
+	run_into(f, 1, 0, 10, 0);
+	execute(f, 10, 2);
+	put_aux(f, 1, 20, 0);
+	run_into(f, 1, 0, 10, 2);
+	put_aux(f, 1, 20, 0);
+	run_into(f, 0, 1, 20, 0);
+	execute(f, 10, 1);
+	put_aux(f, 0, 10, 0);
+	run_into(f, 1, 0, 10, 1);
+	put_aux(f, 1, 20, 0);
+	run_into(f, 0, 1, 20, 0);
+	put_aux(f, 0, 10, 0);
+	read_back(f, false, &stats);
+	for (int n = 0; n < CPUS; n++) {
+		assert_int_equal(f->cpus[n].lost, 0);
+		check_equal(&f->cpus[n]);
+	}
 }
 
 /* A flagged record is a gap: it is reported once, and the next sync is picked up. */
@@ -681,6 +727,7 @@ int main(void)
 		RECORDING(switches_by_bpf),
 		RECORDING(no_timestamps),
 		RECORDING(no_timestamps_exec_first),
+		RECORDING(no_timestamps_exec_in_shared_sink),
 		RECORDING(truncated_record),
 		RECORDING(endless_record),
 		RECORDING(overwritten),

@@ -949,6 +949,34 @@ int rvt_hart_go_back(struct hart_flow *hart)
 	return 0;
 }
 
+/* Where the record begins: the one before it ended. A shared sink is emptied into any buffer. */
+static uint64_t record_begin(const struct hart_flow *hart, const struct rvt_aux *aux)
+{
+	const struct rvt_session *session = hart->session;
+	uint64_t begin = 0;
+
+	if (!session->shared)
+		return hart->buffer->record ? aux[-1].time : 0;
+	for (size_t i = 0; i < session->n_buffers && aux->time; i++) {
+		const struct buffer *buffer = &session->buffers[i];
+		const struct rvt_aux *before = array_floor(buffer->records, buffer->n_records, time,
+							   aux->time - 1);
+
+		if (before && before->time > begin)
+			begin = before->time;
+	}
+	return begin;
+}
+
+/* When the hart, of which the record has trace, next executes another program. */
+static uint64_t next_exec(const struct hart_flow *hart, const struct rvt_aux *aux)
+{
+	const bool shared = hart->session->shared;
+
+	return rvt_cursor_next_exec(hart->cursor, shared ? -1 : aux->tid,
+				    shared ? hart->base.cpu : aux->cpu, aux->time);
+}
+
 /*
  * Without time stamps the time of the AUX record must do: it is when its task stopped running, so
  * that what is mapped within it is there. But the driver ends a record at exec, and what ran in it
@@ -958,7 +986,7 @@ int rvt_hart_go_back(struct hart_flow *hart)
 int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux)
 {
 	const struct rvt_owner_rules rules = owner_rules(hart);
-	uint64_t before = hart->buffer->record ? aux[-1].time : 0, exec;
+	uint64_t before = record_begin(hart, aux), exec;
 	int err = 0;
 
 	hart->base.written = aux->time;
@@ -970,7 +998,7 @@ int rvt_hart_begin_record(struct hart_flow *hart, const struct rvt_aux *aux)
 	if (!err && !hart->timed && before < aux->time)
 		err = hart_move(hart, before);
 	if (!hart->timed && err >= 0) {
-		exec = rvt_cursor_next_exec(hart->cursor, aux->tid, aux->cpu, aux->time);
+		exec = next_exec(hart, aux);
 		hart->exec_record = exec == UINT64_MAX ? 0 : aux->time;
 		err = hart_move(hart, exec == UINT64_MAX ? aux->time : exec - 1);
 	}

@@ -167,7 +167,6 @@ static int decode(struct buffer *buffer, uint64_t horizon)
 	}
 	if (err < 0)
 		return err;
-	drop_decoded(buffer);
 	return is_idle(buffer) ? rvt_buffer_idle(buffer, buffer->session->settled) : 0;
 }
 
@@ -212,6 +211,9 @@ static int end_round(struct rvt_session *session, uint64_t horizon)
 
 	for (size_t i = 0; i < session->n_buffers && !err; i++)
 		err = decode(&session->buffers[i], horizon);
+	/* where a sink is shared, records begin where those of other buffers end */
+	for (size_t i = 0; i < session->n_buffers && !err; i++)
+		drop_decoded(&session->buffers[i]);
 	if (!err)
 		forget(session);
 	if (!err)

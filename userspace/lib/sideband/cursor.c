@@ -443,22 +443,36 @@ size_t rvt_cursor_position(const struct rvt_cursor *cursor)
 	return cursor->next;
 }
 
+/* Whether anything told what @tid executes, before event @end. */
+static bool is_told(const struct rvt_cursor *cursor, int32_t tid, size_t end)
+{
+	const struct thread *thread = lookup(&cursor->threads, tid);
+
+	if (thread && thread->told)
+		return true;
+	for (size_t i = cursor->next; i < end; i++) {
+		const struct sideband_event *event = sideband_event(cursor->sideband, i);
+
+		if (event->tid == tid && tells(event))
+			return true;
+	}
+	return false;
+}
+
 uint64_t rvt_cursor_next_exec(const struct rvt_cursor *cursor, int32_t tid, int32_t cpu,
 			      uint64_t until)
 {
 	const struct rvt_sideband *sideband = cursor->sideband;
-	const struct thread *thread = lookup(&cursor->threads, tid);
-	bool told = thread && thread->told;
 
 	for (size_t i = cursor->next; i < sideband->ready; i++) {
 		const struct sideband_event *event = sideband_event(sideband, i);
 
 		if (event->time > until)
 			break;
-		if (event->type == SIDEBAND_EXEC && event->tid == tid && told &&
-		    (event->on.cpu < 0 || event->on.cpu == cpu))
+		if (event->type == SIDEBAND_EXEC &&
+		    (event->on.cpu == cpu || (event->on.cpu < 0 && tid >= 0)) &&
+		    (event->tid == tid || tid < 0) && is_told(cursor, event->tid, i))
 			return event->time;
-		told |= event->tid == tid && tells(event);
 	}
 	return UINT64_MAX;
 }
