@@ -231,6 +231,46 @@ static void same_times(void **state)
 }
 
 /*
+ * Behind damage it is not sure where messages begin, until the loss at the end of the record. What
+ * was waiting for that then comes in one go, whatever the time of the other cpu: also where a
+ * damaged time stamp, at some of these offsets, is later than all others.
+ */
+static void loss_behind_damage(void **state)
+{
+	(void)state;
+	if (access(PROGRAM, X_OK))
+		skip();
+	for (size_t at = 20; at < 80; at += 7) {
+		struct fixture *f;
+		char view[100];
+
+		session_setup((void **)&f);
+		f->etrace = true;
+		begin_recording(f, true, true);
+		for (int n = 0; n < CPUS; n++) {
+			struct cpu *cpu = &f->cpus[n];
+
+			put_comm(f, n + 1, 0, false, "process");
+			put_mmap(f, n + 1, 0, f->programs[2 * n]);
+			f->ticks = 1000;
+			run_steps(f, n, n + 1, 2 * n, STEPS);
+			if (!n) {
+				cpu->bytes[cpu->len - at] ^= 0x1f;
+				cpu->bytes[cpu->len - at / 2] ^= 0x7f;
+			}
+			put_aux(f, n, n + 1, PERF_AUX_FLAG_TRUNCATED);
+			run_steps(f, n, n + 1, 2 * n, STEPS);
+			put_aux(f, n, n + 1, 0);
+		}
+		assert_int_equal(rvt_perfdata_finish(f->writer), 0);
+		f->writer = NULL;
+		snprintf(view, sizeof(view), "script -i %s", f->data);
+		assert_true(check_view(view, TOGETHER, 1200, at) > 10000);
+		session_teardown((void **)&f);
+	}
+}
+
+/*
  * A trace that begins with long idle, and then has messages without a synchronisation: what of it
  * is lost is told though nothing of it lies in the first slice.
  */
@@ -341,6 +381,7 @@ int main(void)
 		{ "dumps", random_recordings_test, NULL, NULL, &dumps },
 		{ "damaged dumps", random_recordings_test, NULL, NULL, &damaged_dumps },
 		cmocka_unit_test(same_times),
+		cmocka_unit_test(loss_behind_damage),
 		cmocka_unit_test(late_source),
 		cmocka_unit_test(found_before),
 		cmocka_unit_test(time_of_zero),

@@ -354,6 +354,19 @@ static int stamp_bytes(struct buffer *buffer)
 	return err;
 }
 
+/*
+ * Begins a record. *@over: what waited for more bytes ended with the record before, and told a time
+ * at which it may be another buffer's turn.
+ */
+static int begin_step(struct buffer *buffer, enum buffer_step step, bool *over)
+{
+	uint64_t time = buffer->time;
+	int err = begin_record(buffer);
+
+	*over = buffer->time != time;
+	return err || !*over || step == STEP_BYTES ? err : flush(buffer);
+}
+
 /* Tells what ran, before the time of the record takes effect. */
 static int end_record(struct buffer *buffer)
 {
@@ -530,6 +543,7 @@ int rvt_buffer_step(struct buffer *buffer, enum buffer_step step)
 {
 	const struct rvt_aux *aux;
 	struct decoder *decoder;
+	bool over;
 	int err;
 
 	if (buffer->skipped || buffer->record >= buffer->n_records)
@@ -539,9 +553,9 @@ int rvt_buffer_step(struct buffer *buffer, enum buffer_step step)
 		return err;
 	aux = &buffer->records[buffer->record];
 	if (!buffer->begun) {
-		err = begin_record(buffer);
-		if (err)
-			return err;
+		err = begin_step(buffer, step, &over);
+		if (err || over)
+			return err ? err : 1;
 	}
 	err = get_decoder(buffer, record_cpu(buffer, aux), &decoder);
 	if (err == -ENOENT) {
