@@ -252,8 +252,9 @@ $(B)/$(1)/unit/%: $(B)/$(1)/tests/unit/%.o $$(UNIT_COMMON:%.c=$(B)/$(1)/%.o) $$(
 # Parts of the command that have tests of their own.
 $(B)/$(1)/unit/event_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/%.o,record/event \
 	record/event-names record/tracepoint common/pmu common/text)
-$(B)/$(1)/unit/itrace_time_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,cmd itrace perf-options \
-	text)
+$(B)/$(1)/unit/itrace_time_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,cmd insn-code itrace \
+	perf-options text)
+$(B)/$(1)/unit/insn_code_test: $(B)/$(1)/tools/perf-plugin/common/insn-code.o
 $(B)/$(1)/unit/demangle_test: $(B)/$(1)/tools/perf-plugin/common/demangle.o
 $(B)/$(1)/unit/histogram_test: $(B)/$(1)/tools/perf-plugin/common/histogram.o
 $(B)/$(1)/unit/json_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,json text)

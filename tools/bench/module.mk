@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 
 $(B)/host/rvt-bench: $(B)/host/tools/bench/rvt-bench.o $(B)/host/tools/perf-plugin/decode/print.o \
-		$(B)/host/tools/perf-plugin/common/accesses.o $(B)/host/tools/perf-plugin/common/marks.o \
+		$(B)/host/tools/perf-plugin/common/accesses.o $(B)/host/tools/perf-plugin/common/insn-code.o \
+		$(B)/host/tools/perf-plugin/common/marks.o \
 		$(B)/host/tools/perf-plugin/common/text.o $(B)/host/librvtrace.a
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 

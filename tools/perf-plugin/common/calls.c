@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/calls-state.h"
+#include "common/insn-code.h"
 #include "util/array.h"
-
-#define ECALL 0x73u
 
 static int compare_threads(const void *a, const void *b)
 {
@@ -107,15 +106,6 @@ struct call_function *calls_function(struct calls *calls, const char *name, cons
 	return function;
 }
 
-static bool is_ecall(struct rvt_hart_flow *hart, uint64_t pc)
-{
-	static const uint8_t ecall[4] = { ECALL };
-	const uint8_t *bytes;
-
-	return hart->space && rvt_space_find(hart->space, pc, &bytes) >= sizeof(ecall) &&
-		!memcmp(bytes, ecall, sizeof(ecall));
-}
-
 /* Finds the function that stands for the handler of a trap, by its name in calls.h. */
 static struct call_function *get_handler(struct calls *calls, struct rvt_hart_flow *hart,
 					 const struct rvt_transfer *transfer)
@@ -127,7 +117,7 @@ static struct call_function *get_handler(struct calls *calls, struct rvt_hart_fl
 
 	if (!event)
 		return calls_function(calls, CALL_TRAP, CALL_TRAP, place->dso, true);
-	if (!event->interrupt && is_ecall(hart, transfer->from))
+	if (!event->interrupt && insn_is_ecall(hart->space, transfer->from))
 		return calls_function(calls, CALL_SYSTEM, CALL_SYSTEM, place->dso, true);
 	kind = event->interrupt ? CALL_INTERRUPT : CALL_EXCEPTION;
 	if (event->cause_valid)
@@ -336,7 +326,7 @@ static const char *untraced_name(struct rvt_hart_flow *hart, uint64_t pc, uint64
 {
 	bool kernel = (int64_t)pc < 0;
 
-	if (to == pc + 4 && is_ecall(hart, pc))
+	if (to == pc + 4 && insn_is_ecall(hart->space, pc))
 		return kernel ? CALL_FIRMWARE : CALL_SYSTEM;
 	return to == pc ? kernel ? CALL_FIRMWARE : CALL_TRAPPED : NULL;
 }

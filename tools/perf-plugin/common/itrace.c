@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/cmd.h"
+#include "common/insn-code.h"
 #include "common/itrace.h"
 #include "common/text.h"
 
@@ -178,10 +179,11 @@ int itrace_resolve(struct itrace *itrace, const struct rvt_session *session)
 /* Returns the address of instruction number @n of the straight line that begins at @pc. */
 static uint64_t walk(struct rvt_space *space, uint64_t pc, uint64_t n)
 {
-	const uint8_t *code;
+	uint8_t bytes[INSN_CODE_BYTES];
+	unsigned int len;
 
-	while (n-- && space && rvt_space_find(space, pc, &code) >= 2)
-		pc += (code[0] & 3) == 3 ? 4 : 2;
+	while (n-- && (len = insn_code(space, pc, bytes)))
+		pc += len;
 	return pc;
 }
 

@@ -30,8 +30,6 @@ bool ctr_wants(struct view *view, const struct rvt_ctr_sample *sample,
 	       const struct rvt_task *task);
 /* Returns perf's name of the trigger: "cpu-clock", "cycles", ... */
 const char *ctr_trigger_name(uint32_t type, uint64_t config);
-/* ctr/inject.c: returns whether the instruction at @addr is an ecall. */
-bool ctr_is_ecall(struct rvt_space *space, uint64_t addr);
 /* Returns the address behind the call at @addr; without its code, at least one within the call. */
 uint64_t ctr_return_address(struct rvt_space *space, uint64_t addr);
 

@@ -9,12 +9,12 @@
 #include <string.h>
 #include "common/cmd.h"
 #include "common/features.h"
+#include "common/insn-code.h"
 #include "common/output.h"
 #include "ctr/ctr.h"
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
 		     PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD)
-#define ECALL 0x00000073u
 #define MAX_ENTRIES 256
 #define FEAT_BRANCH_STACK 15	/* stock perf's HEADER_BRANCH_STACK */
 #define FIXED_WORDS 6		/* identifier, ip, pid/tid, time, cpu, period */
@@ -29,25 +29,12 @@ struct injection {
 	bool chains;		/* RAS emulation: call chains instead of branch stacks */
 };
 
-bool ctr_is_ecall(struct rvt_space *space, uint64_t addr)
-{
-	const uint8_t *code;
-	uint32_t word;
-
-	if (!space || rvt_space_find(space, addr, &code) < sizeof(word))
-		return false;
-	memcpy(&word, code, sizeof(word));
-	return word == ECALL;
-}
-
 uint64_t ctr_return_address(struct rvt_space *space, uint64_t addr)
 {
-	const uint8_t *code;
+	uint8_t bytes[INSN_CODE_BYTES];
+	unsigned int len = insn_code(space, addr, bytes);
 
-	/* The two low bits tell a 32-bit instruction from a compressed one. */
-	if (space && rvt_space_find(space, addr, &code) && (*code & 3) == 3)
-		return addr + 4;
-	return addr + 2;
+	return addr + (len ? len : 2);
 }
 
 /* Fills in a call chain, with markers between user and kernel addresses as in the kernel's own. */
@@ -77,7 +64,7 @@ static size_t fill_branches(const struct rvt_ctr_sample *sample, const struct rv
 	struct rvt_ctr_entry entry;
 
 	for (unsigned int i = 0; !rvt_ctr_get(sample, i, &entry); i++) {
-		rvt_ctr_branch(&entry, ctr_is_ecall(task->space, entry.source), &branch);
+		rvt_ctr_branch(&entry, insn_is_ecall(task->space, entry.source), &branch);
 		memcpy(words, &branch, sizeof(branch));
 		words += sizeof(branch) / sizeof(*words);
 	}

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <rvtrace/image.h>
 #include "common/accesses.h"
+#include "common/insn-code.h"
 #include "common/marks.h"
 #include "common/text.h"
 #include "decode/decode.h"
@@ -237,13 +238,12 @@ static void print_insn(struct decode_printer *printer, uint64_t pc, uint32_t hal
 		       const char *class_name)
 {
 	char *line = output_room(printer->output, MAX_LINE), *p = put_prefix(printer, line);
-	const uint8_t *bytes;
+	uint8_t bytes[INSN_CODE_BYTES];
+	unsigned int len = insn_code(printer->space, pc, bytes);
 	uint64_t code = 0;
 
-	/* byte by byte, as the next mapping may have the rest of the code */
-	for (uint32_t i = 0; i < 2 * halfwords; i++)
-		if (rvt_space_find(printer->space, pc + i, &bytes))
-			code |= (uint64_t)*bytes << 8 * i;
+	for (unsigned int i = 0; i < len; i++)
+		code |= (uint64_t)bytes[i] << 8 * i;
 	p = put_hex(p, pc);
 	p += sprintf(p, " %0*llx %s\n", (int)halfwords * 4, (unsigned long long)code, class_name);
 	printer->output->used += p - line;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <rvtrace/session.h>
+#include "common/insn-code.h"
 #include "common/pages.h"
 #include "common/progress.h"
 #include "common/view.h"
@@ -110,11 +111,9 @@ static int on_damage(void *ctx, unsigned int buffer, const struct rvt_event *eve
 /* Whether the next slice goes on at *@pc. Without code it cannot. */
 static bool goes_on(const struct rvt_hart_flow *hart, uint64_t *pc)
 {
-	const uint8_t *code;
-	size_t len = hart->left && rvt_flow_pc(hart->flow, pc) ?
-		rvt_space_find(hart->space, *pc, &code) : 0;
+	uint8_t bytes[INSN_CODE_BYTES];
 
-	return len >= 4 || (len >= 2 && (code[0] & 3) != 3);
+	return hart->left && rvt_flow_pc(hart->flow, pc) && insn_code(hart->space, *pc, bytes);
 }
 
 /* Ends the flow of a source, or a slice of it which the next one continues. */

@@ -3,6 +3,7 @@
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include "common/insn-code.h"
 #include "common/progress.h"
 #include "gdb/gather.h"
 #include "util/array.h"
@@ -321,9 +322,9 @@ static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 /* Makes a run of an ecall or ebreak at @pc, if there is one: as it traps, no run has it. */
 static bool traps_by_itself(struct rvt_hart_flow *hart, uint64_t pc, struct run *run)
 {
-	const uint8_t *bytes;
+	uint8_t bytes[INSN_CODE_BYTES];
 	struct rvt_insn insn;
-	size_t len = hart->space ? rvt_space_find(hart->space, pc, &bytes) : 0;
+	unsigned int len = insn_code(hart->space, pc, bytes);
 
 	if (!len || rvt_insn_decode(bytes, len, 0, &insn) ||
 	    (insn.iclass != RVT_INSN_ECALL && insn.iclass != RVT_INSN_EBREAK) ||

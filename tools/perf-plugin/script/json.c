@@ -48,16 +48,16 @@ static void put_head(struct json *json, const struct script *script,
 
 static void put_code(struct json *json, struct script *script, const struct script_sample *sample)
 {
-	char bytes[2 * 8 + 1];
+	char bytes[2 * INSN_CODE_BYTES + 1];
 	const char *text;
 	uint64_t target;
 
 	if (script->fields & FIELD_INSNLEN)
 		json_number(json, "insnlen", sample->len);
-	if (!sample->code)
+	if (!sample->has_code)
 		return;
 	if (script->fields & FIELD_INSN) {
-		for (unsigned int i = 0; i < sample->len && i < 8; i++)
+		for (unsigned int i = 0; i < sample->len; i++)
 			snprintf(bytes + 2 * i, 3, "%02x", sample->code[i]);
 		json_text(json, "insn", bytes);
 	}

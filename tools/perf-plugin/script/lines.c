@@ -67,14 +67,11 @@ static const char *event_of(const struct rvt_transfer *transfer)
 		"traps" : "branches";
 }
 
-/* Finds the instruction at @pc; .code stays NULL if its code is not at hand. */
+/* Finds the instruction at @pc, if its code is at hand. */
 static void fetch(const struct rvt_hart_flow *hart, uint64_t pc, struct script_sample *sample)
 {
-	size_t available = hart->space ? rvt_space_find(hart->space, pc, &sample->code) : 0;
-
-	sample->len = available && (sample->code[0] & 3) == 3 ? 4 : 2;
-	if (available < sample->len)
-		sample->code = NULL;
+	sample->len = insn_code(hart->space, pc, sample->code);
+	sample->has_code = sample->len;
 }
 
 /* Returns whether the filters let one of the two ends of a transfer through. */
@@ -233,9 +230,9 @@ static int insn_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 			    !script_wants(script, hart, sample.ip) ||
 			    script_skips(script))
 				continue;
-			if (script->fields & (FIELD_INSN | FIELD_DISASM) && hart->space &&
-			    rvt_space_find(hart->space, sample.ip, &sample.code) < sample.len)
-				sample.code = NULL;
+			if (script->fields & (FIELD_INSN | FIELD_DISASM))
+				sample.has_code = insn_code(hart->space, sample.ip, sample.code) ==
+						  sample.len;
 			print_sample(script, &sample);
 			if (limit(script))
 				return limit(script);

@@ -7,6 +7,7 @@
 #include <rvtrace/access.h>
 #include "common/branches.h"
 #include "common/disasm.h"
+#include "common/insn-code.h"
 #include "common/itrace.h"
 #include "common/places.h"
 #include "common/srcline.h"
@@ -82,8 +83,9 @@ struct script_sample {
 	uint64_t addr;		/* of a branch: where it goes */
 	bool has_addr;
 	uint64_t period;
-	const uint8_t *code;	/* of the instruction; NULL: not at hand */
-	unsigned int len;
+	uint8_t code[INSN_CODE_BYTES];	/* of the instruction */
+	unsigned int len;		/* of it, bytes; 0: not known */
+	bool has_code;
 	struct rvt_callstack *stack;	/* may be NULL */
 	unsigned int depth;	/* for callindent */
 	bool has_depth;		/* of a call trace: it is known */

@@ -108,12 +108,12 @@ static void print_code(struct script *script, const struct script_sample *sample
 {
 	if (script->fields & FIELD_INSNLEN)
 		fprintf(script->out, " ilen: %u", sample->len);
-	if (script->fields & FIELD_INSN && sample->code) {
+	if (script->fields & FIELD_INSN && sample->has_code) {
 		fputs(" insn:", script->out);
 		for (unsigned int i = 0; i < sample->len; i++)
 			fprintf(script->out, " %02x", sample->code[i]);
 	}
-	if (script->fields & FIELD_DISASM && sample->code)
+	if (script->fields & FIELD_DISASM && sample->has_code)
 		print_disasm(script, sample);
 }
 
