@@ -182,7 +182,8 @@ static void test_cpu(void)
 	messages_count(&rec, &m);
 	tap_note("cpu 0: %zu bytes, %u records, %u messages, %u partial, %u truncated", rec.n_bytes,
 		 rec.records, m.n, rec.partial, rec.truncated);
-	tap_check(m.n && m.whole && m.kernel_syncs && (m.errors || !rec.partial),
+	/* Where the sink was overrun, what is left of it begins with what is left of a message. */
+	tap_check(m.n && m.kernel_syncs && (m.whole || rec.partial),
 		  "cpu 0: whole messages (%d), %u kernel syncs, %u errors", m.whole,
 		  m.kernel_syncs, m.errors);
 	recording_close(&rec);
