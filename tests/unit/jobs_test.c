@@ -350,6 +350,8 @@ static void found_before(void **state)
 	check_one(5082, true, true);
 	/* a slice ends with an edge into code that is missing */
 	check_one(50006, true, true);
+	/* with one behind which flow is lost at once, in another slice */
+	check_one(60087, true, true);
 	/* with a START that comes after an exec if it is another's */
 	check_one(50004, true, false);
 	/* with flow whose time only the next stamp tells, which is behind damage */

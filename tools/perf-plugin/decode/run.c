@@ -92,13 +92,27 @@ static int on_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *
 	return printer ? decode_printer_runs(printer, runs, n) : -ENOMEM;
 }
 
+/* Whether flow can go on at @pc. */
+static bool has_code(const struct rvt_hart_flow *hart, uint64_t pc)
+{
+	uint8_t bytes[INSN_CODE_BYTES];
+
+	return insn_code(hart->space, pc, bytes);
+}
+
 static int on_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
 {
 	struct decode_printer *printer = get_printer(ctx, hart);
 
-	if (event->type == RVT_EVENT_LOST)
+	if (!printer)
+		return -ENOMEM;
+	if (event->type == RVT_EVENT_LOST) {
 		report(ctx, event, &hart->source);
-	return printer ? decode_printer_event(printer, event) : -ENOMEM;
+		/* where a jump went is known, even if nothing is of what ran there */
+		decode_printer_end(printer, event->pc && has_code(hart, event->pc) ? &event->pc :
+										 NULL);
+	}
+	return decode_printer_event(printer, event);
 }
 
 static int on_damage(void *ctx, unsigned int buffer, const struct rvt_event *event)
@@ -106,14 +120,6 @@ static int on_damage(void *ctx, unsigned int buffer, const struct rvt_event *eve
 	(void)buffer;
 	report(ctx, event, NULL);
 	return 0;
-}
-
-/* Whether the next slice goes on at *@pc. Without code it cannot. */
-static bool goes_on(const struct rvt_hart_flow *hart, uint64_t *pc)
-{
-	uint8_t bytes[INSN_CODE_BYTES];
-
-	return hart->left && rvt_flow_pc(hart->flow, pc) && insn_code(hart->space, *pc, bytes);
 }
 
 /* Ends the flow of a source, or a slice of it which the next one continues. */
@@ -125,7 +131,8 @@ static void on_end(void *ctx, struct rvt_hart_flow *hart)
 
 	text->seen[hart->source] = true;
 	if (printer)
-		decode_printer_end(printer, goes_on(hart, &pc) ? &pc : NULL);
+		decode_printer_end(printer, hart->left && rvt_flow_pc(hart->flow, &pc) &&
+					    has_code(hart, pc) ? &pc : NULL);
 }
 
 /* ---- printing ---- */
