@@ -67,9 +67,12 @@ static const char *event_of(const struct rvt_transfer *transfer)
 		"traps" : "branches";
 }
 
-/* Finds the instruction at @pc, if its code is at hand. */
-static void fetch(const struct rvt_hart_flow *hart, uint64_t pc, struct script_sample *sample)
+/* Finds the instruction at @pc, if a field needs it and its code is at hand. */
+static void fetch(const struct script *script, const struct rvt_hart_flow *hart, uint64_t pc,
+		  struct script_sample *sample)
 {
+	if (!(script->fields & (FIELD_INSN | FIELD_INSNLEN | FIELD_DISASM)))
+		return;
 	sample->len = insn_code(hart->space, pc, sample->code);
 	sample->has_code = sample->len;
 }
@@ -101,7 +104,7 @@ static int show_branch(void *ctx, struct rvt_hart_flow *hart, const struct rvt_t
 	if (err || !itrace_wants(&script->itrace, transfer) ||
 	    !wants_transfer(script, hart, transfer) || script_skips(script))
 		return err;
-	fetch(hart, transfer->from, &sample);
+	fetch(script, hart, transfer->from, &sample);
 	print_sample(script, &sample);
 	return limit(script);
 }
@@ -115,7 +118,7 @@ static void show_indented(struct script *script, const struct rvt_hart_flow *har
 
 	if (!script->inside || !wants_transfer(script, hart, transfer))
 		return;
-	fetch(hart, transfer->from, &sample);
+	fetch(script, hart, transfer->from, &sample);
 	print_call(script, &sample);
 }
 
@@ -184,7 +187,7 @@ static int show_insn(void *ctx, uint64_t ip, uint64_t period)
 
 	if (!script_wants(script, context->hart, ip) || script_skips(script))
 		return 0;
-	fetch(context->hart, ip, &sample);
+	fetch(script, context->hart, ip, &sample);
 	print_sample(script, &sample);
 	return limit(script);
 }
