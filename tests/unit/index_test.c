@@ -15,7 +15,7 @@
 #include "random-recording.h"
 #include "run-command.h"
 
-#define PROGRAM "build/host/perf-rvtrace-small-slices"
+#define PROGRAM SMALL_SLICES_PROGRAM
 #define SECONDS "RVT_JOBS_SECONDS"
 #define DECODED "bytes of trace are decoded"
 #define REFUTED "is not what the index says"

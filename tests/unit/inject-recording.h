@@ -5,9 +5,6 @@
 
 #include "session-fixture.h"
 
-/* The command with slices as small as SMALL_SLICES says (tests/tools/small-slices.c). */
-#define SMALL_SLICES_PROGRAM "build/host/perf-rvtrace-small-slices"
-
 /*
  * What `inject --itrace=@letters` makes of f->data with @jobs, in slices of @bytes, for
  * rvt_perfdata_close(). The test fails where it makes nothing.

@@ -15,6 +15,7 @@
 #include "inject-recording.h"
 #include "property.h"
 #include "random-recording.h"
+#include "run-command.h"
 #include "util/array.h"
 
 #define MAX_DEPTH 1000

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 #include "inject-recording.h"
 #include "random-recording.h"
+#include "run-command.h"
 
 #define ROUNDS 8
 #define STEPS_OF_ROUND 2000

@@ -14,7 +14,7 @@
 #include "random-recording.h"
 #include "run-command.h"
 
-#define PROGRAM "build/host/perf-rvtrace-small-slices"
+#define PROGRAM SMALL_SLICES_PROGRAM
 /* How long each test of random recordings goes on at least. */
 #define SECONDS "RVT_JOBS_SECONDS"
 

@@ -3,6 +3,9 @@
 #ifndef TESTS_RUN_COMMAND_H
 #define TESTS_RUN_COMMAND_H
 
+/* perf-rvtrace with slices of SMALL_SLICES bytes (tests/tools/small-slices.c) */
+#define SMALL_SLICES_PROGRAM "build/host/perf-rvtrace-small-slices"
+
 /*
  * Runs the command of @format in a shell. Returns what it wrote to standard output, with a last
  * line "status N" (malloc'd). The test fails where it cannot be run, or does not end by itself.
