@@ -71,7 +71,7 @@ check "bare dump: no parameters" unusable '--params' "$rv" decode --image "$prog
 check "bare dump: no image" unusable '--image' "$rv" decode --params "$dir/params" "$dump"
 check "bare dump: an image that is none" unusable 'ELF' \
 	"$rv" decode --params "$dir/params" --image "$dir/params" "$dump"
-check "bare dump: unknown --print" unusable 'pc, insn, block, edge, packet, none' \
+check "bare dump: unknown --print" unusable 'pc, insn, block, edge, mark, data, packet, none' \
 	"$rv" decode --params "$dir/params" --image "$program" --print=pcs "$dump"
 check "parameters: unknown key" unusable 'src_bits' with_params 'srcbits = 3'
 check "parameters: unknown value" unusable 'btm' with_params 'mode = fast'
