@@ -364,17 +364,6 @@ void rvt_hart_note_exec(const struct hart_flow *hart);
 void rvt_hart_note_moment(const struct buffer *buffer);
 /* What happened up to @time has. */
 int rvt_hart_seek(struct hart_flow *hart, uint64_t time);
-/* options.count: all that was counted since the last time. */
-int rvt_hart_tell_counts(struct hart_flow *hart);
-/*
- * The same, and runs are delivered; then the flow uses none of the image's blocks. Not with .clock.
- */
-int rvt_hart_forget_blocks(struct hart_flow *hart);
-/*
- * The edge that leads out of the slice, if any: told, or forgotten. The hart flow is still as it
- * was: later the task may have another name, and its code may be replaced.
- */
-int rvt_hart_end_edge(struct hart_flow *hart, bool executed);
 int rvt_hart_deliver(struct hart_flow *hart, const struct rvt_event *event);
 /* Nothing comes behind a START that is held back: it is delivered. */
 int rvt_hart_end_holding(struct hart_flow *hart);
@@ -386,6 +375,23 @@ bool rvt_hart_is_told(const struct hart_flow *hart);
 uint64_t rvt_hart_executed(const struct hart_flow *hart);
 /* Whether a hart's flow has time stamps: E-Trace has them in packets, or in the frames around. */
 bool rvt_encoder_tells_time(const struct encoder *encoder);
+
+/* counts.c: results as those of hart.c. */
+/* options.count: all that was counted since the last time. */
+int rvt_hart_tell_counts(struct hart_flow *hart);
+/*
+ * The same, and runs are delivered; then the flow uses none of the image's blocks. Not with .clock.
+ */
+int rvt_hart_forget_blocks(struct hart_flow *hart);
+/*
+ * The edge that leads out of the slice, if any: told, or forgotten. The hart flow is still as it
+ * was: later the task may have another name, and its code may be replaced.
+ */
+int rvt_hart_end_edge(struct hart_flow *hart, bool executed);
+/* Before somebody else runs: defers counts as far as that pays, and tells the rest. */
+int rvt_hart_leave_counts(struct hart_flow *hart);
+/* Tells counts whose code, or whose owner, changes up to @time. */
+int rvt_hart_tell_replaced(struct hart_flow *hart, uint64_t time);
 
 /*
  * clock.c: flow waits until its time is known. Each returns 0 or -errno, or what a call-back
