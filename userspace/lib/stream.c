@@ -180,7 +180,7 @@ int rvt_stream_lost(struct rvt_stream *stream, uint64_t offset, enum rvt_reason 
 	int ret;
 
 	stream->missed |= offset < stream->slice_to;
-	/* what waited for more bytes comes now, in one go: nobody can pause in it */
+	/* messages that waited for more bytes are told now; nobody can pause between them */
 	stream->behind_message = NULL;
 	ret = stream->protocol->lost(stream, offset, reason, NULL, boundary);
 	stream->behind_message = behind_message;

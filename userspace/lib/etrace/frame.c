@@ -180,7 +180,7 @@ static bool align(struct rvt_etrace_frames *frames)
 	return search(frames);
 }
 
-/* Frames are read where they lie: of those that were only looked at, a pause may leave the rest. */
+/* Gives bytes back that were only looked at: a pause can leave frames in the input, not here. */
 static void give_back(struct rvt_etrace_frames *frames)
 {
 	size_t n = frames->pos - frames->begin;

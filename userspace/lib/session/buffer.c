@@ -355,8 +355,8 @@ static int stamp_bytes(struct buffer *buffer)
 }
 
 /*
- * Begins a record. *@over: what waited for more bytes ended with the record before, and told a time
- * at which it may be another buffer's turn.
+ * Begins a record. Messages that waited for more bytes are told then, if none come. *@over: one of
+ * them had a time, at which it may be another buffer's turn.
  */
 static int begin_step(struct buffer *buffer, enum buffer_step step, bool *over)
 {

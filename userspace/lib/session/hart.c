@@ -746,7 +746,7 @@ int rvt_hart_go_back(struct hart_flow *hart)
 	return 0;
 }
 
-/* Where the record begins: the one before it ended. A shared sink is emptied into any buffer. */
+/* When the record before @aux ended; of a shared sink, that may be in any buffer. */
 static uint64_t record_begin(const struct hart_flow *hart, const struct rvt_aux *aux)
 {
 	const struct rvt_session *session = hart->session;
