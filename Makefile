@@ -260,6 +260,7 @@ $(B)/$(1)/unit/histogram_test: $(B)/$(1)/tools/perf-plugin/common/histogram.o
 $(B)/$(1)/unit/json_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,json text)
 $(B)/$(1)/unit/memory_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,cmd memory perf-options text)
 $(B)/$(1)/unit/text_test: $(B)/$(1)/tools/perf-plugin/common/text.o
+$(B)/$(1)/unit/times_test: $$(patsubst %,$(B)/$(1)/tools/perf-plugin/common/%.o,text times)
 $(B)/$(1)/unit/model_number_test: $(B)/$(1)/tools/model/number.o
 $(patsubst %,$(B)/$(1)/unit/tandem_%_test,verify insn observed told damage): $$(patsubst %,$(B)/$(1)/tools/perf-plugin/tandem/%.o,unicorn \
 	corrections)

@@ -72,21 +72,25 @@ same "script: calls of the function" less script --itrace=c --symbols seldom
 # Views that keep call stacks go on from stations, which are four of these segments apart.
 calls_views()
 {
-	local view from to
+	local view from to second
 
 	check "an index with calls is made" env SMALL_SLICES=16384 build/host/perf-rvtrace-small-slices index --calls \
 		-i "$dir/perf.data"
 	same "latency: calls of the function" less latency --no-pager seldom
 	same "latency: as JSON, with the slowest" less latency --no-pager --json --slowest 1 seldom
-	read -r from to < <("$rv" stat -i "$dir/perf.data" --json |
+	read -r from to second < <("$rv" stat -i "$dir/perf.data" --json |
 		sed -n 's/.*"all".*"from":\([0-9]*\),"to":\([0-9]*\).*/\1 \2/p' |
-		awk '{ part = ($2 - $1) / 50; printf "%.9f %.9f\n", ($1 + part) / 1e9, ($2 - part) / 1e9 }')
+		awk '{ part = ($2 - $1) / 50
+			printf "%.9f %.9f", ($1 + part) / 1e9, ($2 - part) / 1e9
+			printf " %.9f,%.9f\n", ($1 + 20 * part) / 1e9, ($1 + 21 * part) / 1e9 }')
 	for view in "report --no-pager -g" "latency --no-pager" "profile --format folded" "profile --format counts" \
 		"report --html /dev/stdout"; do
 		# shellcheck disable=SC2086 # they are several words
 		same "$view: what ran first" less $view --time ",$from"
 		# shellcheck disable=SC2086
 		same "$view: what ran last" less $view --time "$to,"
+		# shellcheck disable=SC2086
+		same "$view: of two times" less $view --time ",$from $second"
 	done
 }
 if [ -x build/host/perf-rvtrace-small-slices ]; then

@@ -220,7 +220,7 @@ for letters in i99999999999999999999 i9999999999999999ms g99999999999999999999 \
 	s99999999999999999999; do
 	says "--itrace=$letters" "--itrace: .*(more than 64 bits|too long)" "$rv" script --itrace=$letters
 done
-for range in nan, 1,inf ,x -1,2 5,4 1,2,3; do
+for range in nan, 1,inf ,x -1,2 5,4 1,2,3 "1,2 5,4" "1,2 x"; do
 	says "script --time $range" "--time: '$range' is no time range" \
 		"$rv" script -i /nonexistent/perf.data --time="$range"
 done

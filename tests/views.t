@@ -56,6 +56,15 @@ same "script --time FROM,"
 awk -v to="$middle" '$2 <= to' "$dir/all" >"$dir/expected"
 insns --time ",$middle" >"$dir/got"
 same "script --time ,TO"
+# From an eighth to a quarter, and another eighth from the middle on.
+mapfile -t at < <(awk -v n="$total" 'NR == int(n / 8) || NR == int(n / 4) || NR == int(n / 2) ||
+	NR == int(5 * n / 8) { print $2 }' "$dir/all")
+awk -v a="${at[0]}" -v b="${at[1]}" -v c="${at[2]}" -v d="${at[3]}" \
+	'$2 >= a && $2 <= b || $2 >= c && $2 <= d' "$dir/all" >"$dir/expected"
+insns --time "${at[0]},${at[1]} ${at[2]},${at[3]}" >"$dir/got"
+same "script --time: two"
+insns --time "${at[2]},${at[3]} ${at[0]},${at[1]}" >"$dir/got"
+same "script --time: in any order"
 head -n 17 "$dir/all" >"$dir/expected"
 insns --max-lines 17 >"$dir/got"
 same "script --max-lines 17"

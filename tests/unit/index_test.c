@@ -210,7 +210,10 @@ static void choose_filter(char *filter, size_t size, const double *times, size_t
 		return;
 	}
 	to = to < n ? to : n - 1;
-	if (random_below(random, 4))
+	if (!random_below(random, 4))
+		snprintf(filter, size, "--time '%.9f,%.9f %.9f,'", times[from / 2],
+			 times[to / 2], times[from]);
+	else if (random_below(random, 4))
 		snprintf(filter, size, "--time %.9f,%.9f %s", times[from], times[to],
 			 kind & 1 ? "" : others[random_below(random, 4)]);
 	else

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "common/output.h"
 #include "common/progress.h"
 #include "common/text.h"
+#include "common/times.h"
 #include "common/triggers.h"
 #include "common/view.h"
 #include "file/file.h"
@@ -32,7 +32,7 @@ struct view {
 	struct trigger_marks *triggers;	/* NULL: there are none */
 	int *cpus, *pids, *tids;
 	int n_cpus, n_pids, n_tids;
-	uint64_t from, to;
+	struct times times;
 	struct rvt_index *index;	/* NULL: none is used */
 	bool *granules;		/* by number: wanted; NULL: all are */
 	uint64_t cuts;
@@ -111,67 +111,37 @@ static int parse_list(const char *text, const char *what, int **list, int *n)
 	return *n < 0 ? cmd_error(-EINVAL, "'%s' is no list of %s, like 1,3-5", text, what) : 0;
 }
 
-static bool take_seconds(const char **text, uint64_t *ns)
+/* Reads when the recording began and ended. */
+static bool read_span(const struct view *view, struct time_range *span)
 {
-	double seconds;
-
-	if (read_decimal(text, &seconds) || seconds > INT64_MAX / 1e9)
-		return false;
-	*ns = seconds * 1e9 + 0.5;
-	return true;
-}
-
-/* Parses "FROM,TO", where one may be missing. */
-static bool parse_seconds(struct view *view, const char *text)
-{
-	if (*text && *text != ',' && !take_seconds(&text, &view->from))
-		return false;
-	if (*text == ',' && *++text && !take_seconds(&text, &view->to))
-		return false;
-	return !*text && view->to >= view->from;
-}
-
-/* Parses "10%-20%" of the recording, or "20%/3": the third part of that size. */
-static bool parse_percent(struct view *view, const char *text)
-{
-	const struct rvt_perfdata *file = rvt_session_file(view->session);
-	double from, to, part, size;
-	uint64_t times[2];
 	const void *data;
 	size_t len;
-	int used = 0;
 
-	if (sscanf(text, "%lf%%-%lf%%%n", &from, &to, &used) == 2 && used && !text[used]) {
-		part = 0;
-	} else if (sscanf(text, "%lf%%/%lf%n", &size, &part, &used) == 2 && used && !text[used]) {
-		from = size * (part - 1);
-		to = size * part;
-	} else {
+	if (rvt_perfdata_feature(rvt_session_file(view->session), RVT_FEAT_SAMPLE_TIME, &data,
+				 &len) || len < sizeof(*span))
 		return false;
-	}
-	if (rvt_perfdata_feature(file, RVT_FEAT_SAMPLE_TIME, &data, &len) || len < sizeof(times) ||
-	    !(from >= 0 && from <= 100 && to >= from && isfinite(to)))
-		return false;
-	memcpy(times, data, sizeof(times));
-	view->from = times[0] + from / 100 * (times[1] - times[0]);
-	view->to = times[0] + to / 100 * (times[1] - times[0]);
+	memcpy(span, data, sizeof(*span));
 	return true;
 }
 
-/*
- * Parses --time: before there is a session if in seconds, with the session if in percent of the
- * recording.
- */
+/* Parses --time: before there is a session if in seconds, with it if in parts of the recording. */
 static int parse_time(struct view *view, const char *text)
 {
-	bool percent = text && strchr(text, '%');
+	const bool parts = text && times_are_parts(text);
+	struct time_range span;
+	int err;
 
-	if (!text || percent != !!view->session)
+	if (!text || parts != !!view->session)
 		return 0;
-	if (percent ? parse_percent(view, text) : parse_seconds(view, text))
-		return 0;
-	return cmd_error(-EINVAL, "--time: '%s' is no time range; give FROM,TO in seconds, like "
-			 "12.5,13, or a part of the recording, like 10%%-20%%", text);
+	if (parts && !read_span(view, &span))
+		return cmd_error(-EINVAL, "--time: '%s' is a part of the recording, and this one "
+				 "does not say when it began and ended: give FROM,TO in seconds",
+				 text);
+	err = times_parse(&view->times, text, parts ? &span : NULL);
+	return err != -EINVAL ? err :
+		cmd_error(err, "--time: '%s' is no time range; give FROM,TO in seconds, like "
+			  "12.5,13, or a part of the recording, like 10%%-20%%; several: '1,2 5,6'",
+			  text);
 }
 
 /*
@@ -231,7 +201,6 @@ struct view *view_open(const struct view_options *options)
 	view->options.session.size = sizeof(view->options.session);
 	/* a filter by time needs the time */
 	view->options.session.clock |= !!options->time;
-	view->to = UINT64_MAX;
 	if (parse_time(view, options->time) ||
 	    parse_list(options->cpus, "cpus", &view->cpus, &view->n_cpus) ||
 	    parse_list(options->pids, "process ids", &view->pids, &view->n_pids) ||
@@ -273,6 +242,7 @@ void view_close(struct view *view)
 	free(view->granules);
 	lost_code_destroy(view->lost_code);
 	directory_free(&view->directory);
+	times_free(&view->times);
 	free(view->cpus);
 	free(view->pids);
 	free(view->tids);
@@ -318,7 +288,7 @@ bool view_in_names(const char *names, const char *name)
 
 static bool filters_pass(const struct view *view, const struct rvt_hart_flow *hart)
 {
-	if (hart->time < view->from || hart->time > view->to)
+	if (!times_have(&view->times, hart->time))
 		return false;
 	if (view->cpus && !in_list(view->cpus, view->n_cpus, hart->cpu))
 		return false;
@@ -445,7 +415,7 @@ static bool wants_granules(const struct view *view, const struct rvt_index_segme
 
 static bool may_pass(const struct view *view, const struct rvt_index_segment *segment)
 {
-	if (segment->earliest > view->to || segment->latest < view->from)
+	if (!times_have_any(&view->times, segment->earliest, segment->latest))
 		return false;
 	if (view->cpus && !segment->any_cpu && !in_list(view->cpus, view->n_cpus, segment->cpu))
 		return false;
@@ -460,9 +430,9 @@ static bool wants_segment(void *ctx, const struct rvt_index_segment *segment)
 /* Returns whether something in the segment passes the filters for certain. */
 static bool must_pass(const struct view *view, const struct rvt_index_segment *segment)
 {
-	return segment->earliest <= segment->latest && segment->earliest >= view->from &&
-		segment->latest <= view->to && !(view->cpus && segment->any_cpu) &&
-		may_pass(view, segment);
+	return segment->earliest <= segment->latest &&
+		times_have_all(&view->times, segment->earliest, segment->latest) &&
+		!(view->cpus && segment->any_cpu) && may_pass(view, segment);
 }
 
 /*
@@ -549,9 +519,16 @@ const struct rvt_index *view_index(struct view *view)
 
 bool view_times(const struct view *view, uint64_t *from, uint64_t *to)
 {
-	*from = view->from;
-	*to = view->to;
+	const struct time_range span = times_span(&view->times);
+
+	*from = span.from;
+	*to = span.to;
 	return view->options.time;
+}
+
+bool view_has_time(const struct view *view, uint64_t time)
+{
+	return times_have(&view->times, time);
 }
 
 int view_run_station(struct view *view, const struct rvt_session_sink *sink,
@@ -587,7 +564,7 @@ bool view_use_index(struct view *view,
 
 /* Segments by the times of stamps. */
 struct stamps {
-	uint64_t from, to;
+	const struct times *times;
 	int32_t cpu;
 	uint64_t latest;	/* told of .cpu so far */
 };
@@ -602,12 +579,12 @@ static bool wants_stamps(void *ctx, const struct rvt_index_segment *segment)
 	if (told || stamps->cpu != segment->cpu)
 		stamps->latest = segment->latest;
 	stamps->cpu = segment->cpu;
-	return told && earliest <= stamps->to && segment->latest >= stamps->from;
+	return told && times_have_any(stamps->times, earliest, segment->latest);
 }
 
 bool view_use_index_of_stamps(struct view *view)
 {
-	struct stamps stamps = { .from = view->from, .to = view->to, .cpu = -1 };
+	struct stamps stamps = { .times = &view->times, .cpu = -1 };
 	uint64_t chosen;
 	const bool used = view->options.time && view_index(view) &&
 			  !rvt_index_choose(view->session, view->index, wants_stamps, &stamps,

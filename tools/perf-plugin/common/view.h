@@ -144,7 +144,9 @@ bool view_use_index(struct view *view,
  * once if it is wrong.
  */
 const struct rvt_index *view_index(struct view *view);
-/* Reads what --time says, ns. Returns false if it was not given. */
+/* Returns whether --time wants what was at @time, ns; without it everything is wanted. */
+bool view_has_time(const struct view *view, uint64_t time);
+/* Reads the first and the last time that --time wants, ns. Returns false if it was not given. */
 bool view_times(const struct view *view, uint64_t *from, uint64_t *to);
 /*
  * view_run_station - calls rvt_stations_run(), as view_run() does; returns 0 also if it was ended

@@ -277,7 +277,7 @@ static bool in_guest(const struct rvt_hart_flow *hart)
 static bool is_told(const struct gathering *g, const struct rvt_hart_flow *hart,
 		    struct hart_state *state)
 {
-	if (hart->time >= g->timeline->from && hart->time <= g->timeline->to) {
+	if (view_has_time(g->timeline->view, hart->time)) {
 		view_wants(g->timeline->view, hart);
 		return true;
 	}

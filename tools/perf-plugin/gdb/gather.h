@@ -75,7 +75,6 @@ struct timeline {
 	struct view *view;
 	struct places *places;
 	struct timeline_options options;
-	uint64_t from, to;		/* what ran then is told */
 	struct rvt_parts *parts;
 	struct gathered_thread *threads;
 	size_t n_threads;

@@ -23,7 +23,6 @@ int timeline_create(struct view *view, struct places *places,
 	timeline->view = view;
 	timeline->places = places;
 	timeline->options = *options;
-	view_times(view, &timeline->from, &timeline->to);
 	err = gather_all(timeline);
 	if (err) {
 		timeline_destroy(timeline);
