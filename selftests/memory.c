@@ -210,6 +210,23 @@ static void grow_stack(void)
 	__asm__ volatile("" : : "r"(room) : "memory");
 }
 
+/*
+ * glibc registers an area (rseq) in which the kernel writes the hart when a thread moves. Behind
+ * fork() that needs a copy of the page, and who gets none is killed. Whether it registers one it
+ * reads from the environment before main().
+ */
+static void without_rseq(void)
+{
+	static const char none[] = "glibc.pthread.rseq=0";
+	const char *tunables = getenv("GLIBC_TUNABLES");
+
+	if (tunables && !strcmp(tunables, none))
+		return;
+	setenv("GLIBC_TUNABLES", none, 1);
+	execl("/proc/self/exe", "memory", NULL);
+	tap_skip_all("cannot execute itself again");
+}
+
 static void make_filter(void)
 {
 	char exe[256] = "";
@@ -243,6 +260,7 @@ int main(void)
 {
 	int fail_nth, filters;
 
+	without_rseq();
 	require_pmu();
 	if (geteuid())
 		tap_skip_all("needs root");
