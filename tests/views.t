@@ -239,6 +239,23 @@ same "report --cpu 1"
 view stat | awk '$1 ~ /^([01]|all)$/ { print $1, $3 }' >"$dir/got"
 awk '{ n[$1]++ } END { for (c = 0; c < 2; c++) print c, n[c]; print "all", NR }' "$dir/all" >"$dir/expected"
 same "stat: instructions of each cpu"
+view stat --cpu 1 | awk '$1 ~ /^([01]|all)$/' >"$dir/got"
+view stat | awk '$1 == 1 { print; sub(/^1  /, "all"); print }' >"$dir/expected"
+same "stat --cpu: only this one"
+# What is counted are runs up to a branch, of which the first and the last can reach out of the time.
+last=$(sort -n -k 2 "$dir/all" | awk 'END { print $2 }')
+for range in "$middle,$last" "0,$middle" "${at[0]},${at[3]}"; do
+	view stat --json --time "$range" |
+		sed -n 's/.*"all".*"insns":\([0-9]*\).*"from":\([0-9]*\),"to":\([0-9]*\).*/\1 \2 \3/p' |
+		awk -v range="$range" -v n="$(insns --time "$range" | wc -l)" '{ split(range, at, ",") }
+			$1 < n - 20 || $1 > n + 20 { print "not", n, "instructions:", $1 }
+			$2 / 1e9 < at[1] - 1e-10 || $3 / 1e9 > at[2] + 1e-10 || $2 >= $3 { print "seconds", $0 }
+			END { print NR }' >"$dir/got"
+	echo 1 >"$dir/expected"
+	same "stat --time $range"
+done
+is "stat --time: no rates" "- -" "$(view stat --time "$middle," | awk '$1 == "all" { print $4, $9 }')"
+is "stat --comms: no rates" "- -" "$(view stat --comms prog | awk '$1 == "all" { print $4, $9 }')"
 view profile -f folded | awk '{ n += $NF } END { print n }' >"$dir/got"
 echo "$total" >"$dir/expected"
 same "profile -f folded: all instructions"

@@ -286,11 +286,14 @@ bool view_in_names(const char *names, const char *name)
 	return false;
 }
 
-static bool filters_pass(const struct view *view, const struct rvt_hart_flow *hart)
+bool view_wants_cpu(const struct view *view, int32_t cpu)
 {
-	if (!times_have(&view->times, hart->time))
-		return false;
-	if (view->cpus && !in_list(view->cpus, view->n_cpus, hart->cpu))
+	return in_list(view->cpus, view->n_cpus, cpu);
+}
+
+bool view_passes(const struct view *view, const struct rvt_hart_flow *hart)
+{
+	if (!times_have(&view->times, hart->time) || !view_wants_cpu(view, hart->cpu))
 		return false;
 	if (!view->pids && !view->tids && !view->options.comms)
 		return true;
@@ -310,7 +313,7 @@ bool view_is_trace_event(const struct rvt_perfdata_event *event)
 
 bool view_wants(struct view *view, const struct rvt_hart_flow *hart)
 {
-	bool wanted = !view || filters_pass(view, hart);
+	bool wanted = !view || view_passes(view, hart);
 
 	if (view && wanted && !view->wanted)
 		view->wanted = true;
@@ -383,9 +386,14 @@ bool view_interrupted(const struct view *view)
 	return view->interrupted || view->stopped;
 }
 
+bool view_divides_cpus(const struct view *view)
+{
+	return view->pids || view->tids || view->options.comms || view->options.time;
+}
+
 bool view_has_filters(const struct view *view)
 {
-	return view->cpus || view->pids || view->tids || view->options.comms || view->options.time;
+	return view->cpus || view_divides_cpus(view);
 }
 
 /* ---- the index ---- */
@@ -417,7 +425,7 @@ static bool may_pass(const struct view *view, const struct rvt_index_segment *se
 {
 	if (!times_have_any(&view->times, segment->earliest, segment->latest))
 		return false;
-	if (view->cpus && !segment->any_cpu && !in_list(view->cpus, view->n_cpus, segment->cpu))
+	if (!segment->any_cpu && !view_wants_cpu(view, segment->cpu))
 		return false;
 	return wants_tasks(view, segment);
 }

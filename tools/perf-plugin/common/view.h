@@ -119,6 +119,9 @@ bool view_has_triggers(const struct view *view);
 void view_print_triggers(const struct view *view, FILE *out, const char *prefix);
 /* Returns whether the filters let this through; @view NULL: there are no filters. */
 bool view_wants(struct view *view, const struct rvt_hart_flow *hart);
+/* The same of what is not flow: whether any passes is not noted for the summary. */
+bool view_passes(const struct view *view, const struct rvt_hart_flow *hart);
+bool view_wants_cpu(const struct view *view, int32_t cpu);
 /* Returns whether @name is in the list "A,B,..."; it matches only itself. */
 bool view_in_names(const char *names, const char *name);
 /*
@@ -167,6 +170,8 @@ bool view_use_index_of_stamps(struct view *view);
 uint64_t view_skipped_losses(struct view *view);
 /* Returns whether any of --cpu, --pid, --tid, --comms and --time was given. */
 bool view_has_filters(const struct view *view);
+/* Returns whether a part of what a cpu did may be wanted: any was given but --cpu. */
+bool view_divides_cpus(const struct view *view);
 /* A struct rvt_session_sink.warning; @ctx is not used. */
 void view_warning(void *ctx, const char *text);
 /* What the run did not get of the recorded flow; for the whole recording. */

@@ -152,9 +152,9 @@ static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_e
 	struct counts *counts = ctx;
 	struct cpu_counts *cpu = get_cpu(counts, hart->cpu);
 
-	if (event->type == RVT_EVENT_TIME && hart->time_exact)
+	if (event->type == RVT_EVENT_TIME && hart->time_exact && view_passes(counts->view, hart))
 		count_time(counts, cpu, hart);
-	cpu->traps += event->type == RVT_EVENT_TRAP;
+	cpu->traps += event->type == RVT_EVENT_TRAP && view_wants(counts->view, hart);
 	if (event->type == RVT_EVENT_LOST) {
 		if (!counts->stacks)	/* else the transfers report it */
 			view_lost(counts->view, hart, event);
@@ -219,16 +219,28 @@ static void print_loss(uint64_t n)
 	printf(" %s%8" PRIu64 "%s", color_begin(color), n, color_end(color));
 }
 
-static void print_line(const char *name, const struct cpu_counts *cpu)
+static void print_rate(bool known, int digits, double rate)
+{
+	if (known)
+		printf(" %10.*f", digits, rate);
+	else
+		printf(" %10s", "-");
+}
+
+/* @whole: what is counted is all that the cpu did, as the bytes are all of its trace. */
+static void print_line(const char *name, const struct cpu_counts *cpu, bool whole)
 {
 	double seconds = (cpu->last - cpu->first) / 1e9;
 
-	printf("%-5s %14" PRIu64 " %14" PRIu64 " %10.3f %10" PRIu64, name, cpu->trace_bytes,
-	       cpu->insns, cpu->insns ? 8.0 * cpu->trace_bytes / cpu->insns : 0, cpu->traps);
+	printf("%-5s %14" PRIu64 " %14" PRIu64, name, cpu->trace_bytes, cpu->insns);
+	print_rate(whole, 3, cpu->insns ? 8.0 * cpu->trace_bytes / cpu->insns : 0);
+	printf(" %10" PRIu64, cpu->traps);
 	print_loss(cpu->gaps);
 	print_loss(cpu->lost);
-	if (seconds > 0)
-		printf(" %10.3f %10.2f", seconds, cpu->trace_bytes / seconds / 1e6);
+	if (seconds > 0) {
+		printf(" %10.3f", seconds);
+		print_rate(whole, 2, cpu->trace_bytes / seconds / 1e6);
+	}
 	putchar('\n');
 }
 
@@ -293,6 +305,7 @@ static void print_counts(struct counts *counts)
 {
 	struct cpu_counts sum = { 0 };
 	struct rvt_session_totals stats;
+	const bool whole = !view_divides_cpus(counts->view);
 
 	if (counts->json)
 		view_json_losses(counts->view, stdout);
@@ -309,7 +322,7 @@ static void print_counts(struct counts *counts)
 		struct cpu_counts *cpu = &counts->cpus[i];
 		char name[16];
 
-		if (!cpu->used)
+		if (!cpu->used || !view_wants_cpu(counts->view, i))
 			continue;
 		if (stats.session.missing_bytes)
 			cpu->trace_bytes = trace_bytes(counts, cpu);
@@ -317,7 +330,7 @@ static void print_counts(struct counts *counts)
 		if (counts->json)
 			json_line("cpu", i, cpu);
 		else
-			print_line(name, cpu);
+			print_line(name, cpu, whole);
 		sum.trace_bytes += cpu->trace_bytes;
 		sum.insns += cpu->insns;
 		sum.traps += cpu->traps;
@@ -331,7 +344,7 @@ static void print_counts(struct counts *counts)
 		json_stream(counts, &stats);
 		return;
 	}
-	print_line("all", &sum);
+	print_line("all", &sum, whole);
 	print_stream(counts, &stats);
 }
 
