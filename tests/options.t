@@ -225,6 +225,8 @@ for range in nan, 1,inf ,x -1,2 5,4 1,2,3 "1,2 5,4" "1,2 x"; do
 		"$rv" script -i /nonexistent/perf.data --time="$range"
 done
 
+says "script --raw-pc -S" "--raw-pc shows what all functions did" "$rv" script --raw-pc -S main
+says "script --data --dsos" "--data shows what all functions did" "$rv" script --data --dsos libc.so.6
 says "inject: to a pipe" "must be a file" "$rv" inject -o -
 says "report --percent-limit" \
 	"--percent-limit: 'much' is no number" "$rv" report --percent-limit much

@@ -254,6 +254,8 @@ for range in "$middle,$last" "0,$middle" "${at[0]},${at[3]}"; do
 	echo 1 >"$dir/expected"
 	same "stat --time $range"
 done
+is "stat --time: traps" "$(view script --itrace=I --time "$middle," | grep -c ' int ')" \
+	"$(view stat --time "$middle," | awk '$1 == "all" { print $5 }')"
 is "stat --time: no rates" "- -" "$(view stat --time "$middle," | awk '$1 == "all" { print $4, $9 }')"
 is "stat --comms: no rates" "- -" "$(view stat --comms prog | awk '$1 == "all" { print $4, $9 }')"
 view profile -f folded | awk '{ n += $NF } END { print n }' >"$dir/got"
@@ -261,4 +263,26 @@ echo "$total" >"$dir/expected"
 same "profile -f folded: all instructions"
 is "profile -f counts: all instructions" "$total" \
 	"$(view profile -f counts | awk '$1 == "ran" { n += $NF } END { print n }')"
+
+# ---- only some functions and files
+
+# What is below a function is in the whole tree at several places.
+view report -g | awk '$4 ~ /^f[0-7]$/ { n[$4] += $3 } END { for (f in n) print f, n[f] }' | sort >"$dir/expected"
+for ((i = 0; i < 8; i++)); do
+	view report -g -S f$i | awk -v name=f$i '$4 == name { n += $3 } END { if (NR) print name, n }'
+done >"$dir/got"
+same "report -g -S: all that the function executed"
+view report -g -d program | awk '!/^#/ && !/^ {34,}/ { n += $3 } END { print n }' >"$dir/got"
+echo "$total" >"$dir/expected"
+same "report -g -d: all that the file executed, once"
+for command in "report" "report -g" "report -g callee" annotate latency "script --itrace=c --max-lines 40"; do
+	# shellcheck disable=SC2086 # they are several words
+	view $command --dsos none,program >"$dir/expected"
+	# shellcheck disable=SC2086
+	view $command --dsos "none,$dir/program" >"$dir/got"
+	same "$command --dsos: the file, with and without directories"
+	# shellcheck disable=SC2086
+	"$rv" $command --dsos none -i "$dir/perf.data" 2>&1 | grep -q "nothing that ran passes the filters --symbols and --dsos"
+	ok $? "$command --dsos: a file that is not there"
+done
 done_testing

@@ -110,6 +110,8 @@ static int run(struct code *code, const struct options *options,
 	if (code->symbol && !code->n && !view_interrupted(code->view))
 		return cmd_error(-ENOENT, "'%s' did not run; functions that did: "
 				 "perf rvtrace report", code->symbol);
+	if (code->dsos && !code->n && !view_interrupted(code->view))
+		view_warn_no_function();
 	err = look(code, options, &view_options->session);
 	return err ? err : view_summary(code->view, code->errors);
 }

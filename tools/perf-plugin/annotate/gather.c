@@ -58,7 +58,7 @@ static const char *base_name(const char *path)
 
 static bool wants(const struct code *code, const struct code_function *function)
 {
-	if (code->dsos && !view_in_names(code->dsos, function->dso))
+	if (code->dsos && !view_in_files(code->dsos, function->dso))
 		return false;
 	return !code->symbol || !strcmp(code->symbol, function->name) ||
 		!strcmp(code->symbol, function->linkage);

@@ -386,6 +386,24 @@ bool view_interrupted(const struct view *view)
 	return view->interrupted || view->stopped;
 }
 
+bool view_in_files(const char *files, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	size_t len = strlen(name);
+
+	if (view_in_names(files, path) || view_in_names(files, name))
+		return true;
+	for (const char *p = slash || !len ? NULL : strstr(files, name); p; p = strstr(p + 1, name))
+		if (p > files && p[-1] == '/' && (p[len] == ',' || !p[len]))
+			return true;
+	return false;
+}
+
+void view_warn_no_function(void)
+{
+	cmd_warning("nothing that ran passes the filters --symbols and --dsos");
+}
+
 bool view_divides_cpus(const struct view *view)
 {
 	return view->pids || view->tids || view->options.comms || view->options.time;

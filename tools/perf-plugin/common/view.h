@@ -125,6 +125,13 @@ bool view_wants_cpu(const struct view *view, int32_t cpu);
 /* Returns whether @name is in the list "A,B,..."; it matches only itself. */
 bool view_in_names(const char *names, const char *name);
 /*
+ * Returns whether the file @path is in the list. Of a path in one and a name without directories in
+ * the other the last component counts.
+ */
+bool view_in_files(const char *files, const char *path);
+/* Warns that --symbols and --dsos let nothing through, as they may be mistyped. */
+void view_warn_no_function(void);
+/*
  * view_run - calls rvt_session_run(), and shows progress on a terminal. Ctrl-C ends it early: it
  * returns 0, what was decoded so far is the result, and view_summary() says so. @prints: the caller
  * prints while it decodes, so there is no progress on the same terminal.

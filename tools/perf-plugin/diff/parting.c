@@ -240,8 +240,8 @@ static int take_transfer(void *ctx, struct rvt_hart_flow *hart,
 
 	if (transfer->kind > RVT_TRANSFER_RETURN || (int64_t)transfer->from < 0 ||
 	    (int64_t)transfer->to < 0 ||
-	    (dsos && !view_in_names(dsos, base_name(places_find(walk->side->places, hart->space,
-								transfer->from)->dso))))
+	    (dsos && !view_in_files(dsos, places_find(walk->side->places, hart->space,
+						      transfer->from)->dso)))
 		return 0;
 	thread = get_thread(walk, hart);
 	if (!thread)

@@ -24,7 +24,7 @@ uint64_t latency_value(const struct call *call, enum latency_measure measure)
 
 bool latency_wants(const struct latency_options *options, const struct call_function *function)
 {
-	if (options->dsos && !view_in_names(options->dsos, function->dso))
+	if (options->dsos && !view_in_files(options->dsos, function->dso))
 		return false;
 	return !options->symbol || !strcmp(options->symbol, function->name) ||
 		!strcmp(options->symbol, function->linkage);

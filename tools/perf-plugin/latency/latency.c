@@ -69,6 +69,8 @@ static int show(struct latency *latency)
 	if (latency->options->symbol && !latency->n && !view_interrupted(latency->view))
 		return cmd_error(-ENOENT, "no call of '%s' is in the recording; functions that "
 				 "are: perf rvtrace latency", latency->options->symbol);
+	if (latency->options->dsos && !latency->n && !view_interrupted(latency->view))
+		view_warn_no_function();
 	if (!latency->options->no_pager)
 		pager_begin();
 	if (latency->options->json)

@@ -68,10 +68,43 @@ static int invert(const struct context *node, struct context *inverted)
 	return err;
 }
 
+/* Threads, and what stands for callers that are not known, are no functions. */
 static bool wanted(const struct graph_options *options, const struct context *node)
 {
-	return (!options->symbols || view_in_names(options->symbols, node->name)) &&
-		(!options->dsos || view_in_names(options->dsos, node->dso));
+	if (!options->symbols && !options->dsos)
+		return true;
+	return *node->dso &&
+		(!options->symbols || view_in_names(options->symbols, node->name)) &&
+		(!options->dsos || view_in_files(options->dsos, node->dso));
+}
+
+/* Adds @node to the children of @parent, with all that it called. */
+static int add_tree(const struct context *node, struct context *parent)
+{
+	struct context *copy = context_child(parent, node->name, node->dso, node->kernel);
+	int err = copy ? 0 : -ENOMEM;
+
+	if (copy)
+		copy->self += node->self;
+	for (const struct context *child = node->child; child && !err; child = child->sibling)
+		err = add_tree(child, copy);
+	return err;
+}
+
+/*
+ * Adds all functions that are wanted to @chosen, with what they called. What is wanted among that
+ * is there already.
+ */
+static int choose(const struct graph_options *options, const struct context *node,
+		  struct context *chosen)
+{
+	int err = 0;
+
+	if (node->parent && wanted(options, node))
+		return add_tree(node, chosen);
+	for (const struct context *child = node->child; child && !err; child = child->sibling)
+		err = choose(options, child, chosen);
+	return err;
 }
 
 static void json_node(const struct graph_options *options, const struct context *node,
@@ -125,11 +158,11 @@ static void print_node(struct graph *graph, const struct context *node, uint64_t
 			print_node(graph, child, all, depth + 1);
 }
 
-static void print_head(struct graph *graph, const struct context *root)
+static void print_head(struct graph *graph, uint64_t all)
 {
 	const struct graph_options *options = graph->options;
 
-	printf("# %" PRIu64 " instructions executed, counted from the trace\n", root->total);
+	printf("# %" PRIu64 " instructions executed, counted from the trace\n", all);
 	view_print_losses(graph->view, stdout, "# ");
 	puts("#");
 	printf("# %s\n#\n", options->order == GRAPH_CALLER ?
@@ -141,19 +174,25 @@ static void print_head(struct graph *graph, const struct context *root)
 	       options->order == GRAPH_CALLER ? " ................" : "");
 }
 
-static void print_graph(struct graph *graph, const struct context *root)
+/* @all: instructions of all functions, wanted or not. */
+static void print_graph(struct graph *graph, const struct context *root, uint64_t all)
 {
 	const struct graph_options *options = graph->options;
-	uint64_t all = root->total ? root->total : 1;
+	bool any = false;
 
 	if (options->json)
 		view_json_losses(graph->view, stdout);
 	else
-		print_head(graph, root);
-	for (const struct context *node = root->child; node; node = node->sibling)
-		if (100.0 * node->total >= options->percent_limit * all &&
-		    (options->order == GRAPH_CALLER || wanted(options, node)))
-			print_node(graph, node, all, 0);
+		print_head(graph, all);
+	for (const struct context *node = root->child; node; node = node->sibling) {
+		if (options->order == GRAPH_CALLEE && !wanted(options, node))
+			continue;
+		any = true;
+		if (100.0 * node->total >= options->percent_limit * all)
+			print_node(graph, node, all ? all : 1, 0);
+	}
+	if ((options->symbols || options->dsos) && !any)
+		view_warn_no_function();
 }
 
 /* On one thread, what filters let through. */
@@ -199,21 +238,25 @@ int report_graph(struct view *view, struct places *places, const struct graph_op
 		 uint64_t *errors)
 {
 	struct graph graph = { .view = view, .contexts.places = places, .options = options };
-	struct context inverted = { 0 }, *root = &graph.contexts.root;
+	struct context other = { 0 }, *counted = &graph.contexts.root, *root = &other;
 	int err = count(&graph);
 
-	if (!err && options->order == GRAPH_CALLEE) {
-		err = invert(&graph.contexts.root, &inverted);
-		root = &inverted;
-	}
+	if (!err && options->order == GRAPH_CALLEE)
+		err = invert(counted, &other);
+	else if (!err && (options->symbols || options->dsos))
+		err = choose(options, counted, &other);
+	else
+		root = counted;
 	if (!err) {
-		context_add_up(root);
+		context_add_up(counted);
+		if (root != counted)
+			context_add_up(root);
 		if (!options->no_pager)
 			pager_begin();
-		print_graph(&graph, root);
+		print_graph(&graph, root, counted->total);
 	}
 	*errors = graph.errors;
-	context_free(&graph.contexts.root);
-	context_free(&inverted);
+	context_free(counted);
+	context_free(&other);
 	return err;
 }

@@ -18,7 +18,8 @@ struct graph_options {
 	unsigned int jobs;	/* threads */
 	double percent_limit;
 	uint64_t max_lines;	/* 0: all */
-	const char *symbols, *dsos;	/* filters: only these functions at the root (callee) */
+	/* filters: only these functions, and what they called, or called them; NULL: all */
+	const char *symbols, *dsos;
 };
 
 /* Decodes and prints. Returns 0 or -errno; *@errors counts gaps in the trace. */

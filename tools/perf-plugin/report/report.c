@@ -363,11 +363,9 @@ static void print_key(const struct row *row, enum sort_key key)
 static bool row_wanted(const struct report *report, const struct row *row)
 {
 	const struct graph_options *filter = &report->graph;
-	const char *base = row->dso ? strrchr(row->dso, '/') : NULL;
 
 	return (!filter->symbols || view_in_names(filter->symbols, row->symbol)) &&
-		(!filter->dsos || view_in_names(filter->dsos, row->dso) ||
-		 (base && view_in_names(filter->dsos, base + 1)));
+		(!filter->dsos || view_in_files(filter->dsos, row->dso));
 }
 
 static void json_key(struct json *json, const struct row *row, enum sort_key key)
@@ -434,6 +432,7 @@ static void print_head(struct report *report)
 static void print_report(struct report *report)
 {
 	uint64_t lines = 0;
+	bool any = false;
 
 	if (report->n)
 		qsort(report->list, report->n, sizeof(*report->list), compare_counts);
@@ -447,6 +446,7 @@ static void print_report(struct report *report)
 
 		if (!row->insns || !row_wanted(report, row))
 			continue;
+		any = true;
 		if (percent < report->percent_limit ||
 		    (report->max_lines && lines++ >= report->max_lines))
 			break;
@@ -455,6 +455,8 @@ static void print_report(struct report *report)
 		else
 			print_row(report, row, percent);
 	}
+	if ((report->graph.symbols || report->graph.dsos) && !any)
+		view_warn_no_function();
 }
 
 static int parse_keys(const char *text, unsigned int *keys)

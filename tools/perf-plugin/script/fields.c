@@ -86,14 +86,6 @@ int script_parse_fields(const char *text, unsigned int *fields)
 	return err;
 }
 
-/* Returns whether @list has @name, or its last component. */
-static bool in_list(const char *list, const char *name)
-{
-	const char *base = strrchr(name, '/');
-
-	return view_in_names(list, name) || (base && view_in_names(list, base + 1));
-}
-
 bool script_in_names(const char *names, const struct place *place)
 {
 	return place->symbol && (view_in_names(names, place->symbol) ||
@@ -110,7 +102,7 @@ bool script_wants_place(const struct script *script, const struct place *place)
 {
 	if (script->symbols && !script_in_names(script->symbols, place))
 		return false;
-	return !script->dsos || in_list(script->dsos, place->dso);
+	return !script->dsos || view_in_files(script->dsos, place->dso);
 }
 
 bool script_skips(struct script *script)

@@ -66,6 +66,7 @@ struct script {
 	const char *symbols, *dsos;	/* filters; NULL: all */
 	const char *graph;	/* the call trace below these functions; NULL: all of it */
 	bool inside;		/* the transfer at hand is below them */
+	bool any;		/* something passed the filters */
 	struct itrace itrace;
 	struct itrace_clock *clocks;	/* by cpu */
 	struct pace *paces;		/* by cpu */

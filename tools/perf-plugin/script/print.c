@@ -192,6 +192,7 @@ void print_sample(struct script *script, const struct script_sample *sample)
 {
 	const struct rvt_hart_flow *hart = sample->hart;
 
+	script->any = true;
 	if (script->json) {
 		json_sample(script, sample, "sample");
 		return;
@@ -227,6 +228,7 @@ void print_call(struct script *script, const struct script_sample *sample)
 	const struct rvt_hart_flow *hart = sample->hart;
 	const struct place *place;
 
+	script->any = true;
 	if (script->json) {
 		json_sample(script, sample, "call");
 		return;

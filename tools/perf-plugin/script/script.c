@@ -134,6 +134,17 @@ static void mention_samples(struct rvt_session *session)
 	}
 }
 
+/* Warns of filters that may be mistyped. */
+static void warn_nothing(const struct script *script)
+{
+	if (script->any || view_interrupted(script->view))
+		return;
+	if (script->symbols || script->dsos)
+		view_warn_no_function();
+	if (script->graph)
+		cmd_warning("no call of '%s' is in the recording", script->graph);
+}
+
 static int run(struct script *script, const struct view_options *options)
 {
 	int err;
@@ -154,6 +165,7 @@ static int run(struct script *script, const struct view_options *options)
 	if (err && err != -ECANCELED)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
 	script->errors += view_skipped_losses(script->view);
+	warn_nothing(script);
 	if (script->json)
 		view_json_losses(script->view, stdout);
 	mention_samples(view_session(script->view));
@@ -321,6 +333,10 @@ int cmd_script(int argc, char **argv)
 	if (script.json && script.mode == MODE_RAW_PC)
 		return cmd_error(1, "--raw-pc and --json are two forms of output: "
 				 "give one of them");
+	if ((script.symbols || script.dsos) &&
+	    (script.mode == MODE_RAW_PC || script.mode == MODE_DATA))
+		return cmd_error(1, "%s shows what all functions did: --symbols and --dsos choose "
+				 "nothing here", options.shown);
 	if (script.json && json_supported())
 		return 1;
 	if (choose_fields(&script, options.insn_format, options.fields) ||

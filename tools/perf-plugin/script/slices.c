@@ -18,8 +18,10 @@ static void close_printer(void *ctx, bool valid)
 {
 	struct printer *printer = ctx;
 
-	if (valid)
+	if (valid) {
 		printer->total->errors += printer->script.errors;
+		printer->total->any |= printer->script.any;
+	}
 	transfers_destroy(printer->transfers);
 	script_close(&printer->script);
 	free(printer);
@@ -38,6 +40,7 @@ static void *open_printer(void *ctx, struct rvt_session_sink *sink)
 	*script = *printing->script;
 	script->slice = true;
 	script->errors = 0;
+	script->any = false;
 	script->places = NULL;
 	script->srclines = NULL;
 	script->disasm = NULL;
