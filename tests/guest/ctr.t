@@ -29,6 +29,22 @@ check "1.0: stock perf script prints the branch stacks" \
 check "1.0: while a task of an ordinary user sleeps its trigger does not load the harts" \
 	awk '{ print; exit !($1 > 0 && $1 < 10000) }' "$dir/share/asleep"
 
+# ---- options of the views that are for trace ----
+
+# refuses VIEW OPTION: it says that this option is not for these recordings.
+refuses()
+{
+	"$HOST/perf-rvtrace" "$@" -i "$dir/share/user.data" >"$dir/refused" 2>&1 && return 1
+	grep -e "${2%%=*}: not for Control Transfer Records" "$dir/refused"
+}
+
+for options in "script --itrace=c" "script --insn-trace" "script --fields=ip" "script --symbols=main" \
+	"report -g" "report --sort=dso" "report --symbols=main" "report --dsos=transfers" \
+	"report --html=$dir/page.html" "inject --itrace=i"; do
+	# shellcheck disable=SC2086 # they are words
+	check "$options: refused" refuses $options
+done
+
 # ---- triggers, and a kernel that has branch stacks itself ----
 
 # stacks_module KERNEL: a module with which the kernel's own PMU takes branch stacks

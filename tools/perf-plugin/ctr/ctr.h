@@ -15,6 +15,11 @@
  * -errno after a message.
  */
 int ctr_script(struct view *view, bool raw, uint64_t max_lines);
+/*
+ * Refuses @option of a view, which changes nothing of what is shown of these recordings. Returns 0
+ * if it is NULL, or -EINVAL after a message.
+ */
+int ctr_refuse(const char *option);
 /* ctr/report.c: prints transfers, or call stacks of RAS emulation, by their number. */
 int ctr_report(struct view *view, uint64_t max_lines);
 /*

@@ -37,6 +37,11 @@ const char *ctr_trigger_name(uint32_t type, uint64_t config)
 	return "riscv_ctr";
 }
 
+int ctr_refuse(const char *option)
+{
+	return option ? cmd_error(-EINVAL, "%s: not for Control Transfer Records", option) : 0;
+}
+
 bool ctr_wants(struct view *view, const struct rvt_ctr_sample *sample,
 	       const struct rvt_task *task)
 {

@@ -32,18 +32,21 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int run(const struct view_options *options, const struct itrace *itrace, const char *output,
-	       bool arch)
+/* @letters: of --itrace, or NULL. */
+static int run(const struct view_options *options, const char *letters,
+	       const struct itrace *itrace, const char *output, bool arch)
 {
 	struct view *view = view_open(options);
 	int err;
 
 	if (!view)
 		return 1;
-	if (rvt_session_is_ctr(view_session(view)))
-		err = ctr_inject(view, output, arch);
-	else
+	if (!rvt_session_is_ctr(view_session(view)))
 		err = trace_inject(view, itrace, output, arch);
+	else if (letters)
+		err = ctr_refuse("--itrace");
+	else
+		err = ctr_inject(view, output, arch);
 	view_close(view);
 	return err ? 1 : 0;
 }
@@ -85,5 +88,5 @@ int cmd_inject(int argc, char **argv)
 	options.session.slice_bytes = trace_slice_bytes(&itrace);
 	if (!trace_in_slices(&itrace))
 		options.session.jobs = 1;
-	return run(&options, &itrace, output, arch);
+	return run(&options, letters, &itrace, output, arch);
 }

@@ -72,6 +72,7 @@ struct report {
 	double percent_limit;
 	uint64_t max_lines;
 	bool json;		/* rows are objects */
+	bool sorted;		/* .keys were given */
 	const char *html, *before;	/* the page, and what it is compared with; NULL: none */
 	bool by_calls;		/* .graph is what to print, not a table */
 	struct graph_options graph;
@@ -582,6 +583,16 @@ static int count(struct report *report, const struct view_options *options,
 	return err;
 }
 
+static int report_ctr(struct report *report)
+{
+	const char *refused = report->json ? "--json" : report->html ? "--html" :
+		report->by_calls ? "-g" : report->sorted ? "--sort" :
+		report->graph.symbols ? "--symbols" : report->graph.dsos ? "--dsos" :
+		report->percent_limit > 0 ? "--percent-limit" : NULL;
+
+	return ctr_refuse(refused) ? -EINVAL : ctr_report(report->view, report->max_lines);
+}
+
 static int run(struct report *report, const struct view_options *options)
 {
 	const struct rvt_session_sink sink = {
@@ -595,10 +606,8 @@ static int run(struct report *report, const struct view_options *options)
 	report->view = view_open(options);
 	if (!report->view)
 		return -EINVAL;
-	if (rvt_session_is_ctr(view_session(report->view)) && report->json)
-		return cmd_error(-EINVAL, "--json: not for Control Transfer Records");
 	if (rvt_session_is_ctr(view_session(report->view)))
-		return ctr_report(report->view, report->max_lines);
+		return report_ctr(report);
 	report->places = places_create(view_session(report->view));
 	if (report->by_calls)
 		return run_graph(report);
@@ -633,8 +642,10 @@ static void no_free(void *row)
 }
 
 /* Checks that the options ask for one thing: a table that -s sorts, a tree, or a page. */
-static int check_options(const struct report *report, bool sorted)
+static int check_options(const struct report *report)
 {
+	const bool sorted = report->sorted;
+
 	if (report->html && (report->by_calls || sorted || report->json))
 		return cmd_error(-EINVAL, "--html has all of that: give no -g, -s or --json");
 	if (report->before && !report->html)
@@ -650,7 +661,6 @@ struct report_options {
 	struct report *report;
 	struct view_options *view;
 	const char *jobs;
-	bool sorted;
 	char **argv;
 };
 
@@ -669,7 +679,7 @@ static int take_option(void *ctx, int c, const char *argument)
 	struct report *report = options->report;
 
 	switch (c) {
-	case 's': options->sorted = true; return parse_keys(argument, &report->keys);
+	case 's': report->sorted = true; return parse_keys(argument, &report->keys);
 	case 'g': return take_graph(options, argument);
 	case 'S': report->graph.symbols = argument; return 0;
 	case 'd': report->graph.dsos = argument; return 0;
@@ -697,7 +707,7 @@ static int parse_options(struct report *report, struct view_options *options, in
 	if (!err && report->json)
 		err = json_supported();
 	if (!err)
-		err = check_options(report, wanted.sorted);
+		err = check_options(report);
 	return err ? err : cmd_jobs(wanted.jobs, &options->session.jobs);
 }
 

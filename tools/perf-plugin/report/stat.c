@@ -363,7 +363,8 @@ static int run(struct counts *counts, const struct view_options *options)
 
 	counts->view = view_open(options);
 	counts->cpus = calloc(MAX_CPUS, sizeof(*counts->cpus));
-	if (!counts->view || !counts->cpus)
+	if (!counts->view || !counts->cpus ||
+	    view_refuse_ctr(counts->view, "there is no trace to count"))
 		return -EINVAL;
 	rvt_session_span(view_session(counts->view), &counts->from, &counts->to);
 	counts->from -= counts->from < CLOCK_NS ? counts->from : CLOCK_NS;

@@ -145,21 +145,35 @@ static void warn_nothing(const struct script *script)
 		cmd_warning("no call of '%s' is in the recording", script->graph);
 }
 
-static int run(struct script *script, const struct view_options *options)
+struct script_options {
+	struct view_options view;
+	const char *shown;	/* the option that chose what is printed; NULL: none */
+	const char *insn_format, *fields, *jobs;
+};
+
+static int run_ctr(const struct script *script, const struct script_options *options)
+{
+	const bool raw = script->mode == MODE_RAW_PC;
+	const char *refused = script->json ? "--json" : options->shown && !raw ? options->shown :
+		options->fields ? "--fields" : script->symbols ? "--symbols" :
+		script->dsos ? "--dsos" : script->graph ? "--graph-function" : NULL;
+
+	return ctr_refuse(refused) ? -EINVAL : ctr_script(script->view, raw, script->max_lines);
+}
+
+static int run(struct script *script, const struct script_options *options)
 {
 	int err;
 
-	script->view = view_open(options);
+	script->view = view_open(&options->view);
 	if (!script->view)
 		return -EINVAL;
-	if (rvt_session_is_ctr(view_session(script->view)) && script->json)
-		return cmd_error(-EINVAL, "--json: not for Control Transfer Records");
 	if (rvt_session_is_ctr(view_session(script->view)))
-		return ctr_script(script->view, script->mode == MODE_RAW_PC, script->max_lines);
-	err = script_open(script, options);
+		return run_ctr(script, options);
+	err = script_open(script, &options->view);
 	if (err)
 		return err == -ENOMEM ? cmd_error(err, "out of memory") : err;
-	err = decode(script, options);
+	err = decode(script, &options->view);
 	if (err == -EPIPE)
 		return err;	/* of standard output: told at exit */
 	if (err && err != -ECANCELED)
@@ -205,12 +219,6 @@ static int choose_fields(struct script *script, const char *insn_format, const c
 	}
 	return 0;
 }
-
-struct script_options {
-	struct view_options view;
-	const char *shown;	/* the option that chose what is printed; NULL: none */
-	const char *insn_format, *fields, *jobs;
-};
 
 /* Sets @mode; only one option may choose what is printed. */
 static int choose_mode(struct script *script, struct script_options *options, const char *option,
@@ -343,7 +351,7 @@ int cmd_script(int argc, char **argv)
 	    choose_jobs(&script, &options))
 		return 1;
 	setvbuf(stdout, NULL, _IOFBF, OUTPUT_BUFFER);
-	err = run(&script, &options.view);
+	err = run(&script, &options);
 	script_close(&script);
 	view_close(script.view);
 	return err ? 1 : 0;
