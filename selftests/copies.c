@@ -100,8 +100,8 @@ static void test_round(void)
 	/*
 	 * The driver fills what is too small for the sink with idle bytes: how much depends on
 	 * where records end, and on the pieces that the buffer's memory is in. A full AUX buffer
-	 * takes less than there is. Behind a message that a loss cut off, the first idle byte is not
-	 * seen as one.
+	 * takes less than there is. Behind a message that a loss cut off, the first idle byte is
+	 * not seen as one.
 	 */
 	idle = idle_bytes(&rec);
 	tap_check(rec.n_bytes > AUX_SIZE && (rec.truncated || rec.n_bytes >= traced) &&
