@@ -227,6 +227,11 @@ done
 
 says "script --raw-pc -S" "--raw-pc shows what all functions did" "$rv" script --raw-pc -S main
 says "script --data --dsos" "--data shows what all functions did" "$rv" script --data --dsos libc.so.6
+for format in folded svg pprof callgrind chrome perfetto counts; do
+	says "profile -f $format --dso" "--dso: a profile of the format $format has what ran in all files" \
+		"$rv" profile -f $format --dso sort
+done
+says "diff -i" "-i: two recordings are compared" "$rv" diff -i perf.data A B
 says "inject: to a pipe" "must be a file" "$rv" inject -o -
 says "report --percent-limit" \
 	"--percent-limit: 'much' is no number" "$rv" report --percent-limit much

@@ -56,11 +56,12 @@ echo 12 >"$dir/sys/bus/event_source/devices/rvtrace/type"
 full list "$rv" list --sysfs "$dir/sys"
 
 # Of files as well, and the file does not stay.
-formats="llvm bolt autofdo counts folded svg callgrind"
-pkg-config --exists json-c && formats+=" chrome"
-pkg-config --exists libprotobuf-c && formats+=" perfetto pprof"
-for format in $formats; do
-	"$rv" profile -f $format --dso program -i "$dir/perf.data" -o /dev/full 2>"$dir/err"
+formats=("llvm --dso program" "bolt --dso program" "autofdo --dso program" counts folded svg callgrind)
+pkg-config --exists json-c && formats+=(chrome)
+pkg-config --exists libprotobuf-c && formats+=(perfetto pprof)
+for format in "${formats[@]}"; do
+	# shellcheck disable=SC2086 # words
+	"$rv" profile -f $format -i "$dir/perf.data" -o /dev/full 2>"$dir/err"
 	is "full file: profile -f $format" 1 $?
 	grep -qF "cannot write /dev/full: $full" "$dir/err"
 	ok_or_show $? "it says so" "$dir/err"

@@ -76,6 +76,12 @@ F 20 28 8'
 echo 'F 30 38 1' >"$dir/c"
 made "counts among profiles" $'F 20 28 8\nF 30 38 1' -f bolt --dso two --merge "$dir/a" "$dir/b" \
 	"$dir/c"
+refused()
+{
+	build/host/perf-rvtrace profile "$@" 2>&1 >"$dir/made" | grep -q 'is a profile: .* choose from recordings only' && [ ! -s "$dir/made" ]
+}
+check "counts: no filters" refused -f bolt -i "$dir/b" --comms sh
+check "counts among profiles: no filters" refused -f bolt --dso two --merge "$dir/a" "$dir/c" --time 1,2
 # One build has one entry, whatever it is called; two builds of one name have two.
 printf 'rvtrace counts 1\n' >"$dir/c"
 printf 'file /%s\nbuild-id %s\nbases 0 0\nran %s\nF 20 28 %s\n' b/app aa 9 3 a/app bb 8 1 >>"$dir/c"

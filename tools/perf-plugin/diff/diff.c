@@ -157,6 +157,8 @@ int cmd_diff(int argc, char **argv)
 	struct view_options options = { 0 };
 	int err = view_parse(&command, &options, argc, argv), status;
 
+	if (!err && options.input)
+		err = cmd_error(-EINVAL, "-i: two recordings are compared, give them as A and B");
 	if (!err)
 		err = take_files(&wanted, argc, argv);
 	if (err)

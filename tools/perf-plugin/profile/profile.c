@@ -120,6 +120,16 @@ static int run(const struct profile_format *format, const struct view_options *o
 	return err;
 }
 
+/* Refuses filters for @path, a profile: what they would let through is not known any more. */
+static int refuse_filters(const struct view_options *options, const char *path)
+{
+	if (!options->cpus && !options->pids && !options->tids && !options->comms &&
+	    !options->time)
+		return 0;
+	return cmd_error(-EINVAL, "%s is a profile: --cpu, --pid, --tid, --comms and --time choose "
+			 "from recordings only", path);
+}
+
 /* Makes @format from counts in @in, an earlier profile of a recording. */
 static int convert(const struct profile_format *format, const struct view_options *options,
 		   const char *dso, FILE *in, FILE *out)
@@ -130,6 +140,8 @@ static int convert(const struct profile_format *format, const struct view_option
 	if (!format->add)
 		return cmd_error(-EINVAL, "%s: %s cannot be made from counts", options->input,
 				 format->name);
+	if (refuse_filters(options, options->input))
+		return -EINVAL;
 	flat = format->create(NULL, &options->session, out);
 	if (!flat)
 		return -ENOMEM;
@@ -265,7 +277,8 @@ static int merge_file(struct merge *merge, const struct profile_format *format,
 	if (!in)
 		return cmd_error(-errno, "%s: %s", options->input, strerror(errno));
 	if (!is_recording(in))
-		err = merge_add(merge, in, options->input);
+		err = refuse_filters(options, options->input) ? -EINVAL :
+			merge_add(merge, in, options->input);
 	else if (!dso && strcmp(format->name, "folded"))
 		err = cmd_error(-EINVAL, "the profile of which file? Give --dso NAME");
 	else
@@ -369,6 +382,9 @@ int cmd_profile(int argc, char **argv)
 	format = profile_format(name);
 	if (!format)
 		return cmd_try_help(1);
+	if (dso && (!format->add || !strcmp(format->name, "counts")))
+		return cmd_error(1, "--dso: a profile of the format %s has what ran in all files",
+				 format->name);
 	if (output) {
 		out = output_open(&file, output);
 		if (!out)
