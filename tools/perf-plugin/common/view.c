@@ -121,7 +121,7 @@ static bool read_span(const struct view *view, struct time_range *span)
 				 &len) || len < sizeof(*span))
 		return false;
 	memcpy(span, data, sizeof(*span));
-	return true;
+	return span->from <= span->to && span->to <= INT64_MAX;
 }
 
 /* Parses --time: before there is a session if in seconds, with it if in parts of the recording. */
