@@ -270,6 +270,61 @@ static void loss_behind_damage(void **state)
 	}
 }
 
+#define GUESTS 40
+
+static uint64_t run_neighbour(void *ctx, const struct hart_sink *sink)
+{
+	struct fixture *f = ctx;
+
+	for (int i = 0; i < 4; i++) {
+		f->ticks++;
+		hart_run(f->harts[2], sink, 100);
+	}
+	return hart_pc(f->harts[2]);
+}
+
+static uint64_t run_hosts_and_guests(void *ctx, const struct hart_sink *sink)
+{
+	struct fixture *f = ctx;
+
+	for (int i = 0; i < GUESTS; i++) {
+		hart_run(f->harts[0], sink, 60);
+		f->ticks++;
+		run_other(f, 1, 2, run_neighbour, f);
+		f->ticks++;
+		run_guest(f->harts[0], sink, 20);
+		f->ticks++;
+	}
+	return hart_pc(f->harts[0]);
+}
+
+/*
+ * A guest begins, and ends, with a message that also tells the time: what the other cpu did before
+ * that comes first.
+ */
+static void guest_takes_turns(void **state)
+{
+	(void)state;
+	if (access(PROGRAM, X_OK))
+		skip();
+	for (uint64_t seed = 0; seed < 4; seed++) {
+		struct fixture *f;
+
+		session_setup((void **)&f);
+		f->etrace = f->guests = true;
+		begin_recording(f, true, true);
+		for (int n = 0; n < CPUS; n++) {
+			put_comm(f, n + 1, 0, false, "process");
+			put_mmap(f, n + 1, 0, f->programs[2 * n]);
+		}
+		run_other(f, 0, 1, run_hosts_and_guests, f);
+		put_aux(f, 0, 1, 0);
+		put_aux(f, 1, 2, 0);
+		assert_true(check_recording(f, seed) > 10000);
+		session_teardown((void **)&f);
+	}
+}
+
 /*
  * A trace that begins with long idle, and then has messages without a synchronisation: what of it
  * is lost is told though nothing of it lies in the first slice.
@@ -384,6 +439,7 @@ int main(void)
 		{ "damaged dumps", random_recordings_test, NULL, NULL, &damaged_dumps },
 		cmocka_unit_test(same_times),
 		cmocka_unit_test(loss_behind_damage),
+		cmocka_unit_test(guest_takes_turns),
 		cmocka_unit_test(late_source),
 		cmocka_unit_test(found_before),
 		cmocka_unit_test(time_of_zero),

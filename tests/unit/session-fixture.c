@@ -373,6 +373,31 @@ void run_other(struct fixture *f, int n, int32_t tid,
 	f->ticks += 10;
 }
 
+static void retire_guest(void *ctx, const struct rvt_retire *run)
+{
+	const struct hart_sink *sink = ctx;
+	struct rvt_retire copy = *run;
+
+	copy.prv = copy.v = 1;
+	sink->retire(sink->ctx, &copy);
+}
+
+static void trap_guest(void *ctx, const struct rvt_trap *trap)
+{
+	const struct hart_sink *sink = ctx;
+	struct rvt_trap copy = *trap;
+
+	copy.prv = copy.v = 1;
+	sink->trap(sink->ctx, &copy);
+}
+
+void run_guest(struct hart *hart, const struct hart_sink *sink, size_t steps)
+{
+	const struct hart_sink of_guest = { (void *)sink, retire_guest, trap_guest };
+
+	hart_run(hart, &of_guest, steps);
+}
+
 void run_program(struct fixture *f, int n, int32_t pid, int program)
 {
 	run_steps(f, n, pid, program, STEPS);
@@ -438,6 +463,7 @@ static void create_etrace(struct fixture *f, int n)
 
 	rvt_params_init(&params, RVT_PROTOCOL_ETRACE, RVT_DIALECT_ETRACE_2_0);
 	params.iaddress_width_p = 64;
+	params.privilege_width_p = f->guests ? 3 : params.privilege_width_p;
 	params.srcid_bits = f->src_bits;
 	params.nocontext_p = !f->context;
 	params.context_width_p = 32;

@@ -69,6 +69,7 @@ struct fixture {
 	struct cpu cpus[CPUS];
 	uint64_t ticks;
 	bool timed, context, packed, overwritten, etrace;
+	bool guests;		/* E-Trace whose packets tell of guests */
 	bool sifive;		/* N-Trace of that dialect, with a mark now and then */
 	bool repeats;		/* N-Trace 1.0 with repeated history, and few synchronisations */
 	bool ctte;		/* or of that, with its predictor and jump target cache */
@@ -131,6 +132,8 @@ void run_steps(struct fixture *f, int n, int32_t pid, int program, size_t steps)
  */
 void run_other(struct fixture *f, int n, int32_t tid,
 	       uint64_t (*run)(void *ctx, const struct hart_sink *sink), void *ctx);
+/* Runs @hart as a guest's. */
+void run_guest(struct hart *hart, const struct hart_sink *sink, size_t steps);
 /* PERF_RECORD_AUX_OUTPUT_HW_ID of the event that traces cpu @n. */
 void put_hw_id(struct fixture *f, int n, uint64_t hw_id);
 /* What the encoder of cpu @n sent since the last time goes into frames, with .framed. */

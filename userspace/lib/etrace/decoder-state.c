@@ -245,10 +245,13 @@ int rvt_etrace_take_held(struct rvt_etrace_decoder *dec)
 static int take_or_hold(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg,
 			enum rvt_etrace_held what, uint64_t address)
 {
-	if (!dec->stream->paused)
-		return take_sync(dec, msg, what, address);
-	dec->held = (struct held_sync){ what, *msg, address };
-	return 0;
+	if (dec->stream->paused) {
+		dec->held = (struct held_sync){ what, *msg, address };
+		return 0;
+	}
+	/* in a slice: here others would have their turn */
+	rvt_stream_tell_behind(dec->stream);
+	return take_sync(dec, msg, what, address);
 }
 
 int rvt_etrace_change_context(struct rvt_etrace_decoder *dec, const struct rvt_etrace_msg *msg)
