@@ -148,11 +148,6 @@ void times_free(struct times *times)
 
 /* ---- asking ---- */
 
-bool times_have(const struct times *times, uint64_t time)
-{
-	return times_have_any(times, time, time);
-}
-
 bool times_have_any(const struct times *times, uint64_t from, uint64_t to)
 {
 	for (size_t i = 0; i < times->n; i++)

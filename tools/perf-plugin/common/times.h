@@ -29,10 +29,15 @@ bool times_are_parts(const char *text);
 int times_parse(struct times *times, const char *text, const struct time_range *recording);
 void times_free(struct times *times);
 
-bool times_have(const struct times *times, uint64_t time);
 /* Returns whether any time from @from to @to is wanted; all: whether each is. */
 bool times_have_any(const struct times *times, uint64_t from, uint64_t to);
 bool times_have_all(const struct times *times, uint64_t from, uint64_t to);
+/* Asked of all that ran, where there are no ranges most often. */
+static inline bool times_have(const struct times *times, uint64_t time)
+{
+	return !times->n || times_have_any(times, time, time);
+}
+
 /* From the first to the last that is wanted. */
 struct time_range times_span(const struct times *times);
 
