@@ -293,7 +293,9 @@ bool view_wants_cpu(const struct view *view, int32_t cpu)
 
 bool view_passes(const struct view *view, const struct rvt_hart_flow *hart)
 {
-	if (!times_have(&view->times, hart->time) || !view_wants_cpu(view, hart->cpu))
+	if (!times_have(&view->times, hart->time))
+		return false;
+	if (view->cpus && !view_wants_cpu(view, hart->cpu))
 		return false;
 	if (!view->pids && !view->tids && !view->options.comms)
 		return true;
