@@ -12,12 +12,14 @@ PERF_PACKAGES := flex bison patch xz-utils libtraceevent-dev libslang2-dev liblz
 
 ## make perf        perf that records and decodes RISC-V trace, under PERF_PREFIX (build/perf; ARCH=riscv: for boards and the lab)
 #                   PERF_VERSION=6.12: that of Linux 6.12, which records only.
-perf:
-	@tools/setup-host $(PERF_PACKAGES)
+perf: perf-packages
 ifeq ($(PERF_FOR),riscv64)
 	@$(LAB) setup --only toolchain,builder,guest >/dev/null
 endif
 	@$(MAKE) --no-print-directory install-library LIB_FOR=$(PERF_FOR) prefix=$(abspath $(PERF_PREFIX)) DESTDIR=
 	@upstream/perf/build $(PERF_FOR) $(B)/perf $(PERF_PREFIX) $(PERF_OPTIONS)
 
-.PHONY: perf
+# What its build needs, for tests as well.
+perf-packages:
+	@tools/setup-host $(PERF_PACKAGES)
+.PHONY: perf perf-packages

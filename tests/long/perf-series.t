@@ -6,6 +6,8 @@
 cd "$TOP" || exit 1
 work=$TOP/build/perf-series
 mkdir -p "$work"
+make --no-print-directory perf-packages >"$work/packages.log" 2>&1 ||
+	skip_all "what perf's build needs is not there: $(tail -n 1 "$work/packages.log")"
 make --no-print-directory install-library prefix="$work/install" DESTDIR= >"$work/library.log" 2>&1 ||
 	skip_all "the library does not build: $(tail -n 1 "$work/library.log")"
 
