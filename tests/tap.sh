@@ -23,17 +23,6 @@ ok()
 	fi
 }
 
-# todo STATUS NAME WHY: what should be, and is not, for a reason that is not ours.
-todo()
-{
-	test_count=$((test_count + 1))
-	if [ "$1" -eq 0 ]; then
-		echo "ok $test_count - $2 # TODO $3"
-	else
-		echo "not ok $test_count - $2 # TODO $3"
-	fi
-}
-
 # ok_or_show STATUS NAME FILE: with what is in FILE when it is not ok.
 ok_or_show()
 {

@@ -12,7 +12,11 @@ cp "$guest_bin/stale-code" "$dir"
 check "it runs" "$LAB" run --kernel stable --smp 2 --share "$dir" --timeout 300 -- \
 	'cd /mnt/share && for i in 1 2 3; do ./stale-code 20 >> stale; done'
 diag <"$dir/stale"
-! grep -v ', 0 stay old' "$dir/stale" | grep -q .
-todo $? "a hart executes what another has written" "QEMU keeps an old translation now and then"
+name="a hart executes what another has written"
+if [ "$(wc -l <"$dir/stale")" -eq 3 ] && grep -q ', [1-9][0-9]* stay old' "$dir/stale"; then
+	skip "$name" "QEMU keeps an old translation now and then"
+else
+	is "$name" 3 "$(grep -c '^[1-9][0-9]* written, 0 stay old' "$dir/stale")"
+fi
 rm -rf "$guest_bin"
 done_testing
