@@ -299,8 +299,8 @@ static uint64_t run_hosts_and_guests(void *ctx, const struct hart_sink *sink)
 }
 
 /*
- * A guest begins, and ends, with a message that also tells the time: what the other cpu did before
- * that comes first.
+ * The message with which a guest begins or ends also tells the time. What the other cpu did before
+ * that time comes first.
  */
 static void guest_takes_turns(void **state)
 {

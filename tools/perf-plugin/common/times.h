@@ -32,7 +32,7 @@ void times_free(struct times *times);
 /* Returns whether any time from @from to @to is wanted; all: whether each is. */
 bool times_have_any(const struct times *times, uint64_t from, uint64_t to);
 bool times_have_all(const struct times *times, uint64_t from, uint64_t to);
-/* Asked of all that ran, where there are no ranges most often. */
+/* Views ask this of everything that ran; most often there are no ranges. */
 static inline bool times_have(const struct times *times, uint64_t time)
 {
 	return !times->n || times_have_any(times, time, time);

@@ -406,14 +406,24 @@ void view_warn_no_function(void)
 	cmd_warning("nothing that ran passes the filters --symbols and --dsos");
 }
 
+static bool divide_cpus(const struct view_options *options)
+{
+	return options->pids || options->tids || options->comms || options->time;
+}
+
 bool view_divides_cpus(const struct view *view)
 {
-	return view->pids || view->tids || view->options.comms || view->options.time;
+	return divide_cpus(&view->options);
+}
+
+bool view_options_filter(const struct view_options *options)
+{
+	return options->cpus || divide_cpus(options);
 }
 
 bool view_has_filters(const struct view *view)
 {
-	return view->cpus || view_divides_cpus(view);
+	return view_options_filter(&view->options);
 }
 
 /* ---- the index ---- */

@@ -177,6 +177,8 @@ bool view_use_index_of_stamps(struct view *view);
 uint64_t view_skipped_losses(struct view *view);
 /* Returns whether any of --cpu, --pid, --tid, --comms and --time was given. */
 bool view_has_filters(const struct view *view);
+/* The same before there is a view. */
+bool view_options_filter(const struct view_options *options);
 /* Returns whether a part of what a cpu did may be wanted: any was given but --cpu. */
 bool view_divides_cpus(const struct view *view);
 /* A struct rvt_session_sink.warning; @ctx is not used. */

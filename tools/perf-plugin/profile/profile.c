@@ -123,8 +123,7 @@ static int run(const struct profile_format *format, const struct view_options *o
 /* Refuses filters for @path, a profile: what they would let through is not known any more. */
 static int refuse_filters(const struct view_options *options, const char *path)
 {
-	if (!options->cpus && !options->pids && !options->tids && !options->comms &&
-	    !options->time)
+	if (!view_options_filter(options))
 		return 0;
 	return cmd_error(-EINVAL, "%s is a profile: --cpu, --pid, --tid, --comms and --time choose "
 			 "from recordings only", path);

@@ -249,7 +249,7 @@ static int take_or_hold(struct rvt_etrace_decoder *dec, const struct rvt_etrace_
 		dec->held = (struct held_sync){ what, *msg, address };
 		return 0;
 	}
-	/* in a slice: here others would have their turn */
+	/* A slice says here how far it has come: other cpus come first. */
 	rvt_stream_tell_behind(dec->stream);
 	return take_sync(dec, msg, what, address);
 }
