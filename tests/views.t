@@ -285,4 +285,15 @@ for command in "report" "report -g" "report -g callee" annotate latency "script 
 	"$rv" $command --dsos none -i "$dir/perf.data" 2>&1 | grep -q "nothing that ran passes the filters --symbols and --dsos"
 	ok $? "$command --dsos: a file that is not there"
 done
+
+# ---- where nothing passes the filters, nothing is said of what did not pass
+
+for command in annotate latency "export --sqlite $dir/nobody.db"; do
+	# shellcheck disable=SC2086
+	"$rv" $command --comms nobody -i "$dir/perf.data" >"$dir/got" 2>&1
+	grep -q "no time stamps" "$dir/got"
+	is "$command --comms nobody: nothing about time stamps" 1 $?
+	grep -q "nothing that ran passes the filters" "$dir/got"
+	ok $? "$command --comms nobody: nothing passes"
+done
 done_testing

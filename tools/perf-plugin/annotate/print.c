@@ -12,7 +12,7 @@ void print_code_head(const struct code *code)
 {
 	printf("# %" PRIu64 " instructions executed, counted from the trace\n", code->count);
 	view_print_losses(code->view, stdout, "# ");
-	if (!code->timed)
+	if (!code->timed && code->count)
 		puts("# The trace has no time stamps: there are counts, and no times.");
 }
 

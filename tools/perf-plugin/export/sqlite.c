@@ -416,7 +416,7 @@ int export_sqlite(struct view *view, const char *path, bool branches, uint64_t *
 	if (err)
 		cmd_error(err, "%s: %s", path,
 			  err == -EIO && export.db ? sqlite3_errmsg(export.db) : strerror(-err));
-	else if (!timed)
+	else if (!timed && export.threads)
 		cmd_warning("the trace has no time stamps: times of calls mean little");
 	close_database(&export);
 	if (err)

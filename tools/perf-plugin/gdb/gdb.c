@@ -133,10 +133,12 @@ static int choose_threads(struct server *server, const struct gdb_options *optio
 	int err = 0;
 
 	if (!choose_process(server, options, &pid))
-		return cmd_error(-ENODATA, "no flow of %s is in the recording",
+		return cmd_error(-ENODATA, "no flow of %s is in %s",
 				 options->view.pids || options->view.tids ? "such a thread" :
 				 options->kernel ? "any thread" :
-				 "any program (of the kernel: --kernel)");
+				 "any program (of the kernel: --kernel)",
+				 options->view.time ? "these times of the recording" :
+				 "the recording");
 	for (int pass = 0; pass < 2; pass++)
 		for (size_t i = 0; i < timeline_n_threads(server->timeline) && !err; i++) {
 			thread = timeline_thread(server->timeline, i);

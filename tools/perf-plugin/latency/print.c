@@ -55,7 +55,7 @@ static void print_head(struct latency *latency)
 	if (partial)
 		printf("# %" PRIu64 " more call%s left out: beginning or return was not seen, or "
 		       "flow was lost within\n", partial, partial == 1 ? " is" : "s are");
-	if (!latency->timed)
+	if (!latency->timed && latency->n)
 		puts("# The trace has no time stamps: calls are measured in instructions, not in "
 		     "time.");
 	puts("#");
