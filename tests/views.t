@@ -286,6 +286,23 @@ for command in "report" "report -g" "report -g callee" annotate latency "script 
 	ok $? "$command --dsos: a file that is not there"
 done
 
+# ---- what tells nothing is no answer
+
+: >"$dir/empty"
+echo "0000000000000000 T _start" >"$dir/zero"
+cp /etc/passwd "$dir/other"
+for option in kallsyms guestkallsyms; do
+	for file in "$dir"/empty "$dir"/zero "$dir"/other; do
+		"$rv" report --$option "$file" --guestvmlinux "$dir/program" -i "$dir/perf.data" 2>&1 |
+			grep -q "no copy of /proc/kallsyms with addresses"
+		ok $? "--$option ${file##*/}: has no addresses"
+	done
+done
+view report --kallsyms <(echo "0000000080001000 t one") | grep -q instructions
+ok $? "--kallsyms: one address will do"
+"$rv" script --data -i "$dir/perf.data" 2>&1 | grep -q "its encoder makes no data trace"
+ok $? "script --data: there is no data trace"
+
 # ---- where nothing passes the filters, nothing is said of what did not pass
 
 for command in annotate latency "export --sqlite $dir/nobody.db"; do

@@ -141,6 +141,8 @@ static void warn_nothing(const struct script *script)
 		return;
 	if (script->symbols || script->dsos)
 		view_warn_no_function();
+	if (script->mode == MODE_DATA && !view_has_filters(script->view))
+		cmd_warning("the trace tells no loads and stores: its encoder makes no data trace");
 	if (script->graph)
 		cmd_warning("no call of '%s' is in the recording", script->graph);
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 #include "util/array.h"
 #include "state.h"
-#include "symbol/guest.h"
+#include "symbol/kallsyms.h"
 
 #define READ_AT_LEAST (64u << 10)
 
@@ -68,15 +68,28 @@ static int unpack_kallsyms(void *ctx, char **text, size_t *len)
 	return add_ksymbols(session, text, len);
 }
 
+/* Reads the copy of /proc/kallsyms at @path, which the user gave. */
+static int read_kallsyms(const char *path, char **text, size_t *len, char **error)
+{
+	int err = load_file(path, text, len);
+
+	if (err)
+		return rvt_session_fail(error, err, "%s: %s", path, strerror(-err));
+	if (rvt_kallsyms_names_code(*text, *len))
+		return 0;
+	free(*text);
+	return rvt_session_fail(error, -ENODATA, "%s: no copy of /proc/kallsyms with addresses, "
+				"as root has it", path);
+}
+
 static int load_kallsyms(struct rvt_session *session, char **error)
 {
 	char *text;
 	size_t len;
-	int err = load_file(session->options.kallsyms, &text, &len);
+	int err = read_kallsyms(session->options.kallsyms, &text, &len, error);
 
 	if (err)
-		return rvt_session_fail(error, err, "%s: %s", session->options.kallsyms,
-					strerror(-err));
+		return err;
 	err = add_ksymbols(session, &text, &len);
 	if (!err)
 		err = rvt_symbols_add_kallsyms(session->symbols, text, len);
@@ -93,10 +106,9 @@ static int load_guest_kallsyms(struct rvt_session *session, char **error)
 
 	if (!options->guest_kallsyms || !options->guest_vmlinux)
 		return 0;
-	err = load_file(options->guest_kallsyms, &text, &len);
+	err = read_kallsyms(options->guest_kallsyms, &text, &len, error);
 	if (err)
-		return rvt_session_fail(error, err, "%s: %s", options->guest_kallsyms,
-					strerror(-err));
+		return err;
 	err = rvt_symbols_add_guest(session->symbols, options->guest_vmlinux, text, len);
 	free(text);
 	return err;

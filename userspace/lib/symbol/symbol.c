@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "image/image.h"
-#include "guest.h"
+#include "kallsyms.h"
 #include "table.h"
 
 #define KERNEL "[kernel.kallsyms]"
@@ -134,27 +134,53 @@ static const char *parse_hex(const char *text, const char *end, uint64_t *value)
 	return text;
 }
 
-/* "ffffffff80002000 T _text", of a module "ffffffff02000000 t f\t[mod]"; only code counts. */
+/*
+ * Reads "ffffffff80002000 T _text", of a module "ffffffff02000000 t f\t[mod]". Returns where the
+ * type is, two characters before the name; NULL: the line names no code.
+ */
+static const char *parse_kallsyms_line(const char *line, const char *end, uint64_t *addr)
+{
+	const char *type;
+
+	if (end - line < 20)
+		return NULL;
+	type = parse_hex(line, end, addr) + 1;
+	if (!*addr || type + 2 >= end || type[-1] != ' ' || !strchr("tTwW", *type))
+		return NULL;
+	return type[2] == '$' || !strncmp(type + 2, ".L", 2) ? NULL : type;
+}
+
 static int add_kallsyms_line(struct table *table, const char *line, const char *end)
 {
-	const char *name, *type;
+	const char *type, *name;
 	uint64_t addr;
 	size_t len = 0;
 
-	if (end - line < 20)
+	type = parse_kallsyms_line(line, end, &addr);
+	if (!type)
 		return 0;
-	type = parse_hex(line, end, &addr);
-	if (!addr || type + 3 >= end || *type != ' ' || !strchr("tTwW", type[1]))
-		return 0;
-	name = type + 3;
-	if (name[0] == '$' || !strncmp(name, ".L", 2))
-		return 0;
+	name = type + 2;
 	while (name + len < end && name[len] != ' ' && name[len] != '\t')
 		len++;
 	name = rvt_table_own(table, name, len);
 	return name ? rvt_table_add(table, addr, 0, name,
-				    type[1] == 'T' ? RANK_GLOBAL : type[1] == 't' ? RANK_LOCAL :
+				    *type == 'T' ? RANK_GLOBAL : *type == 't' ? RANK_LOCAL :
 				    RANK_WEAK) : -ENOMEM;
+}
+
+bool rvt_kallsyms_names_code(const char *text, size_t len)
+{
+	const char *end = text + len, *line_end;
+	uint64_t addr;
+
+	for (; text < end; text = line_end + 1) {
+		line_end = memchr(text, '\n', end - text);
+		if (!line_end)
+			line_end = end;
+		if (parse_kallsyms_line(text, line_end, &addr))
+			return true;
+	}
+	return false;
 }
 
 static int add_kallsyms(struct table *table, const char *text, size_t len)

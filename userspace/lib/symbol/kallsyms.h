@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Inside the library: names of what guests run. */
-#ifndef SYMBOL_GUEST_H
-#define SYMBOL_GUEST_H
+/* Inside the library: copies of /proc/kallsyms. */
+#ifndef SYMBOL_KALLSYMS_H
+#define SYMBOL_KALLSYMS_H
 
+#include <stdbool.h>
 #include <rvtrace/symbol.h>
+
+/*
+ * Returns whether a line of @text has the address of a function. Who is not root reads a
+ * /proc/kallsyms whose addresses are all 0.
+ */
+bool rvt_kallsyms_names_code(const char *text, size_t len);
 
 /*
  * Functions of the guests' kernel @path, which has no symbols itself: @text as /proc/kallsyms has
