@@ -139,6 +139,9 @@ for command in decode dump; do
 		"$command" --chip p550 --params "$dir/nothing" "${raw[@]}" "$dir/dump"
 done
 says "--guess with parameters" "leave --chip and --params out" decode --guess --chip p550 "$dir/dump"
+build/host/rvt-recording "$dir/perf.data" "$dir/program" 0x1000 prog 3000
+says "--guess: a recording" "a recording, no bare dump: perf rvtrace script" decode --guess "$dir/perf.data"
+says "a recording" "a recording, no bare dump: perf rvtrace script" decode --chip k3 --image "$dir/program" "$dir/perf.data"
 says "--guess: no such dump" "nothing: No such file" decode --guess "$dir/nothing"
 says "--guess: no such code" "nothing: No such file" decode --guess --image "$dir/nothing" "$dir/dump"
 done_testing

@@ -37,7 +37,7 @@ fuzz_flags_recording := -DFUZZ_JOBS=0
 fuzz_flags_jobs := -DFUZZ_JOBS=3
 # Of the command, what reads and writes a fleet's sums.
 fuzz_parts_fleet := $(patsubst %,tools/perf-plugin/%.o,fleet/sums fleet/units profile/counts \
-	profile/counters profile/merge common/json common/text)
+	profile/counters profile/merge common/json common/recording common/text)
 
 define fuzz_program
 $(B)/fuzz/$(1).o: tests/fuzz/$(call fuzz_source,$(1)).c $(B)/fuzz/flags

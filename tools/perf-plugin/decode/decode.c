@@ -16,6 +16,7 @@
 #include "common/chips.h"
 #include "common/cmd.h"
 #include "common/memory.h"
+#include "common/recording.h"
 #include "common/text.h"
 #include "decode/decode.h"
 
@@ -396,6 +397,9 @@ int cmd_decode(int argc, char **argv)
 		return ret;
 	c.job = (struct decode_job){ .path = o->path, .oldest = o->wrapped_at, .print = o->print,
 				     .all_sources = o->src < 0, .params = &c.params };
+	if (recording_recognize(o->path))
+		return cmd_error(STATUS_UNUSABLE, "%s: a recording, no bare dump: perf rvtrace "
+				 "script -i %s", o->path, o->path);
 	memory_watch(o->max_memory ? o->max_memory : memory_default());
 	if (o->guess)
 		return with_images(&c, guess);

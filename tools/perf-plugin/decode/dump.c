@@ -12,6 +12,7 @@
 #include "common/cmd.h"
 #include "common/json.h"
 #include "common/memory.h"
+#include "common/recording.h"
 #include "file/file.h"
 #include "decode/decode.h"
 
@@ -213,13 +214,6 @@ static int dump_recording(const struct dump_options *options)
 	return ret;
 }
 
-static bool is_recording(const struct rvt_mapped_file *input)
-{
-	static const char magic[] = "PERFILE2";
-
-	return input->len >= sizeof(magic) - 1 && !memcmp(input->bytes, magic, sizeof(magic) - 1);
-}
-
 int cmd_dump(int argc, char **argv)
 {
 	struct dump_options options = { 0 };
@@ -235,7 +229,8 @@ int cmd_dump(int argc, char **argv)
 	if (ret)
 		return cmd_error(STATUS_UNUSABLE, "%s: %s", options.path,
 				 ret == -EINVAL ? "not a regular file" : strerror(-ret));
-	ret = is_recording(input) ? dump_recording(&options) : dump_bare(&options, input);
+	ret = recording_recognize(options.path) ? dump_recording(&options) :
+		dump_bare(&options, input);
 	rvt_file_unmap(input);
 	return ret;
 }

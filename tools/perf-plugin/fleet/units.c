@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include "util/array.h"
 #include "common/cmd.h"
+#include "common/recording.h"
 #include "fleet/units.h"
 #include "profile/profile.h"
 
@@ -53,15 +54,12 @@ static int add_file(struct units *units, const char *path, const struct stat *st
  */
 static bool looks_like_one(const char *path, const char *name)
 {
-	char magic[8];
 	FILE *in = fopen(path, "r");
 	bool looks;
 
 	if (!in)
 		return true;
-	looks = (fread(magic, sizeof(magic), 1, in) == 1 &&
-		 !memcmp(magic, "PERFILE2", sizeof(magic))) ||
-		(rewind(in), counts_recognize(in));
+	looks = recording_recognize(path) || counts_recognize(in);
 	fclose(in);
 	return looks || !fnmatch("*.data", name, 0);
 }

@@ -7,6 +7,7 @@
 #include "common/cmd.h"
 #include "common/contexts.h"
 #include "common/output.h"
+#include "common/recording.h"
 #include "profile/profile.h"
 #include "profile/merge.h"
 
@@ -209,17 +210,6 @@ static int merge_timelines(const struct profile_format *format, struct view_opti
 	return err;
 }
 
-/* Returns whether @in must be made into a profile first: a recording, or counts. */
-static bool is_recording(FILE *in)
-{
-	char magic[8];
-	bool recording = fread(magic, sizeof(magic), 1, in) == 1 &&
-		!memcmp(magic, "PERFILE2", sizeof(magic));
-
-	rewind(in);
-	return recording || counts_recognize(in);
-}
-
 /* Makes a profile in memory and gives it to @add as a file. */
 static int add_made(const struct profile_format *format, const struct view_options *options,
 		    const char *dso, int (*add)(void *ctx, FILE *in, const char *name), void *ctx)
@@ -275,7 +265,7 @@ static int merge_file(struct merge *merge, const struct profile_format *format,
 
 	if (!in)
 		return cmd_error(-errno, "%s: %s", options->input, strerror(errno));
-	if (!is_recording(in))
+	if (!recording_recognize(options->input) && !counts_recognize(in))
 		err = refuse_filters(options, options->input) ? -EINVAL :
 			merge_add(merge, in, options->input);
 	else if (!dso && strcmp(format->name, "folded"))
