@@ -225,6 +225,11 @@ for range in nan, 1,inf ,x -1,2 5,4 1,2,3 "1,2 5,4" "1,2 x"; do
 		"$rv" script -i /nonexistent/perf.data --time="$range"
 done
 
+says "script --reltime --deltatime" "two forms of time: give one" "$rv" script --reltime --deltatime
+for option in --json --raw-pc; do
+	says "script --reltime $option" "$option has no times that --reltime and --deltatime change" \
+		"$rv" script --reltime $option
+done
 says "script --raw-pc -S" "--raw-pc shows what all functions did" "$rv" script --raw-pc -S main
 says "script --data --dsos" "--data shows what all functions did" "$rv" script --data --dsos libc.so.6
 for format in folded svg pprof callgrind chrome perfetto counts; do

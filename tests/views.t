@@ -286,6 +286,24 @@ for command in "report" "report -g" "report -g callee" annotate latency "script 
 	ok $? "$command --dsos: a file that is not there"
 done
 
+# ---- times since another line
+
+# view_times OPTION...: of each instruction cpu, time in ns, address
+view_times()
+{
+	view script --insn-trace=raw -F cpu,time,ip "$@" |
+		sed 's/^\(\[[0-9]*\]\) *\([0-9]*\)\.\([0-9]*\):/\1 \2\3/'
+}
+for option in --jobs=2 --by-cpu; do
+	view_times $option >"$dir/whole"
+	awk 'NR == 1 { base = $2 } { print $1, $2 - base, $3 }' "$dir/whole" >"$dir/expected"
+	view_times $option --reltime | awk '{ print $1, $2 + 0, $3 }' >"$dir/got"
+	same "script --reltime $option"
+	awk '{ print $1, NR == 1 ? 0 : $2 - base, $3; base = $2 }' "$dir/whole" >"$dir/expected"
+	view_times $option --deltatime | awk '{ print $1, $2 + 0, $3 }' >"$dir/got"
+	same "script --deltatime $option"
+done
+
 # ---- what tells nothing is no answer
 
 : >"$dir/empty"

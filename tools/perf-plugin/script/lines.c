@@ -46,7 +46,8 @@ bool script_in_slices(const struct script *script)
 {
 	const struct itrace *itrace = &script->itrace;
 
-	if (script->max_lines || itrace->skip || script->fields & (FIELD_IPC | FIELD_SRCLINE))
+	if (script->max_lines || script->times || itrace->skip ||
+	    script->fields & (FIELD_IPC | FIELD_SRCLINE))
 		return false;
 	if (script->mode == MODE_INSNS || script->mode == MODE_DATA)
 		return true;

@@ -46,6 +46,9 @@ enum {
 enum script_mode { MODE_ITRACE, MODE_INSNS, MODE_CALLS, MODE_CALLS_RETURNS, MODE_RAW_PC,
 		   MODE_DATA };
 
+/* What times are counted from: nothing, the first line or the line before. */
+enum script_times { TIMES_WHOLE, TIMES_SINCE_FIRST, TIMES_SINCE_LAST };
+
 /* Instructions and cycles between two time stamps of one cpu, for -F ipc. */
 struct pace {
 	uint64_t from;		/* the first of them, ns */
@@ -70,6 +73,9 @@ struct script {
 	struct itrace itrace;
 	struct itrace_clock *clocks;	/* by cpu */
 	struct pace *paces;		/* by cpu */
+	enum script_times times;
+	bool has_base;
+	uint64_t base;			/* what the next line's time is counted from, ns */
 	uint64_t clock_hz;		/* of the harts, for -F ipc; 0: not known */
 	uint64_t errors, skipped;
 	uint64_t lines, max_lines;

@@ -32,7 +32,26 @@ void script_note_pace(struct script *script, const struct rvt_hart_flow *hart)
 	pace->shown_cycles = (__uint128_t)(span->to - span->from) * script->clock_hz / 1000000000;
 }
 
-static void print_head(const struct script *script, const struct rvt_hart_flow *hart)
+static void print_time(struct script *script, uint64_t time)
+{
+	uint64_t base = script->has_base ? script->base : time;
+	/* time goes back where another buffer begins (--by-cpu) */
+	uint64_t ns = time < base ? base - time : time - base;
+	char seconds[24];
+
+	if (!script->times) {
+		fprintf(script->out, "%5" PRIu64 ".%09" PRIu64 ": ", time / 1000000000,
+			time % 1000000000);
+		return;
+	}
+	if (script->times == TIMES_SINCE_LAST || !script->has_base)
+		script->base = time;
+	script->has_base = true;
+	snprintf(seconds, sizeof(seconds), "%s%" PRIu64, time < base ? "-" : "", ns / 1000000000);
+	fprintf(script->out, "%5s.%09" PRIu64 ": ", seconds, ns % 1000000000);
+}
+
+static void print_head(struct script *script, const struct rvt_hart_flow *hart)
 {
 	const struct rvt_task *task = hart->task;
 	unsigned int fields = script->fields;
@@ -48,8 +67,7 @@ static void print_head(const struct script *script, const struct rvt_hart_flow *
 	if (fields & FIELD_CPU)
 		fprintf(script->out, "[%03d] ", hart->cpu);
 	if (fields & FIELD_TIME)
-		fprintf(script->out, "%5" PRIu64 ".%09" PRIu64 ": ", hart->time / 1000000000,
-		       hart->time % 1000000000);
+		print_time(script, hart->time);
 }
 
 static void print_symbol(FILE *out, const struct place *place, bool offset)
@@ -296,6 +314,7 @@ void print_access(struct script *script, const struct rvt_hart_flow *hart,
 {
 	char text[ACCESS_TEXT_SIZE];
 
+	script->any = true;
 	if (script->json) {
 		json_access(script, hart, access);
 		return;

@@ -29,6 +29,7 @@ ITRACE_HELP
 "                        symoff, dso, addr, insn, insnlen, disasm, srcline, brstack, brstacksym,\n"
 "                        brstackoff, data, ipc (with --clock MHZ); +FIELD, -FIELD: more, less\n"
 "  -S, --symbols LIST, --dsos LIST  only what begins or ends in these functions, files\n"
+"      --reltime, --deltatime  times since the first line, since the line before\n"
 "      --by-cpu          buffer after buffer; --max-lines N; --json: objects; --jobs N: threads\n"
 VIEW_HELP
 VIEW_INDEX_HELP;
@@ -38,7 +39,8 @@ VIEW_INDEX_HELP;
 #define PART_INSNS (16u << 10)
 
 enum { OPT_INSNS = 256, OPT_BRANCHES, OPT_CALLS, OPT_CALLS_RETURNS, OPT_RAW, OPT_DATA, OPT_BY_CPU,
-       OPT_MAX, OPT_ITRACE, OPT_JSON, OPT_DSOS, OPT_CLOCK, OPT_GRAPH, OPT_JOBS, OPT_NOTHING };
+       OPT_MAX, OPT_ITRACE, OPT_JSON, OPT_DSOS, OPT_CLOCK, OPT_GRAPH, OPT_JOBS, OPT_RELATIVE,
+       OPT_DELTA, OPT_NOTHING };
 
 static const struct option long_options[] = {
 	{ "insn-trace", optional_argument, NULL, OPT_INSNS },
@@ -53,6 +55,8 @@ static const struct option long_options[] = {
 	{ "symbols", required_argument, NULL, 'S' },
 	{ "dsos", required_argument, NULL, OPT_DSOS },
 	{ "clock", required_argument, NULL, OPT_CLOCK },
+	{ "reltime", no_argument, NULL, OPT_RELATIVE },
+	{ "deltatime", no_argument, NULL, OPT_DELTA },
 	{ "by-cpu", no_argument, NULL, OPT_BY_CPU },
 	{ "max-lines", required_argument, NULL, OPT_MAX },
 	{ "jobs", required_argument, NULL, OPT_JOBS },
@@ -158,7 +162,9 @@ static int run_ctr(const struct script *script, const struct script_options *opt
 	const bool raw = script->mode == MODE_RAW_PC;
 	const char *refused = script->json ? "--json" : options->shown && !raw ? options->shown :
 		options->fields ? "--fields" : script->symbols ? "--symbols" :
-		script->dsos ? "--dsos" : script->graph ? "--graph-function" : NULL;
+		script->dsos ? "--dsos" : script->graph ? "--graph-function" :
+		script->times == TIMES_SINCE_FIRST ? "--reltime" :
+		script->times ? "--deltatime" : NULL;
 
 	return ctr_refuse(refused) ? -EINVAL : ctr_script(script->view, raw, script->max_lines);
 }
@@ -234,6 +240,15 @@ static int choose_mode(struct script *script, struct script_options *options, co
 	return 0;
 }
 
+static int choose_times(struct script *script, enum script_times times)
+{
+	if (script->times && script->times != times)
+		return cmd_error(-EINVAL, "--reltime and --deltatime are two forms of time: give "
+				 "one of them");
+	script->times = times;
+	return 0;
+}
+
 /* Chooses the number of threads. One thread prints lines that depend on those before. */
 static int choose_jobs(const struct script *script, struct script_options *options)
 {
@@ -291,6 +306,8 @@ static int parse_options(struct script *script, struct script_options *options, 
 			if (cmd_number("--max-lines", optarg, 0, UINT64_MAX, &script->max_lines))
 				return -EINVAL;
 			break;
+		case OPT_RELATIVE: err = choose_times(script, TIMES_SINCE_FIRST); break;
+		case OPT_DELTA: err = choose_times(script, TIMES_SINCE_LAST); break;
 		case OPT_JOBS: options->jobs = optarg; break;
 		case OPT_JSON: script->json = true; break;
 		case OPT_GRAPH: script->graph = optarg; break;
@@ -347,6 +364,9 @@ int cmd_script(int argc, char **argv)
 	    (script.mode == MODE_RAW_PC || script.mode == MODE_DATA))
 		return cmd_error(1, "%s shows what all functions did: --symbols and --dsos choose "
 				 "nothing here", options.shown);
+	if (script.times && (script.json || script.mode == MODE_RAW_PC))
+		return cmd_error(1, "%s has no times that --reltime and --deltatime change",
+				 script.json ? "--json" : "--raw-pc");
 	if (script.json && json_supported())
 		return 1;
 	if (choose_fields(&script, options.insn_format, options.fields) ||
