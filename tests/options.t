@@ -139,6 +139,10 @@ says "report --branch-history" \
 	"--branch-history: perf rvtrace inject --itrace=" "$rv" report --branch-history
 says "inject -b" "-b: build ids are copied" "$rv" inject -b
 says "record -g" "-g: sample an event beside the trace" "$rv" record -g -- true
+says "report --children" "--children: report -g has counts" "$rv" report --children
+says "record: nothing is left" "--all-user and --all-kernel leave nothing" \
+	"$rv" record --all-user --all-kernel -- true
+says "record --all-user is taken" "$no_hardware" "$rv" record --all-user -- true
 says "record: the words of a command are its own" \
 	"unrecognized option .--frobnicate.$" "$rv" record --frobnicate -- true -g
 # Before the hardware is looked for.

@@ -51,6 +51,9 @@ guest options testing '' '
 	timeout -s INT 8 perf-rvtrace record -u root -e rvtrace//u -o user.data 2> user.err
 	kill $!
 	perf-rvtrace record -u nobody-there 2> nobody.err && exit 10
+	# which code
+	perf-rvtrace record --all-user -o all-user.data -- sort -n input > sorted || exit 14
+	perf-rvtrace record --all-kernel -o all-kernel.data -- sort -n input > sorted || exit 15
 	# stock perf dies, the recorder ends and the file is whole
 	perf rvtrace record -a -e rvtrace//u -o orphan.data 2> orphan.err &
 	i=0; until [ -s orphan.data ] || [ $((i += 1)) -gt 60 ]; do sleep 1; done; sleep 2
@@ -93,6 +96,11 @@ ok $? "-D: only what ran later ($(comms delay.data))"
 [[ $(comms user.data) == *sort* ]]
 ok $? "-u: the user's process ($(comms user.data))"
 check "-u: nobody" grep -q "there is no user 'nobody-there'" "$dir/share/nobody.err"
+for which in user:U kernel:S; do
+	check "--all-${which%:*}: it is what was executed" decodes all-${which%:*}.data 10000
+	is "--all-${which%:*}: nothing else" "${which#*:}" "$("$HOST/perf-rvtrace" script --raw-pc -i "$dir/share/all-${which%:*}.data" \
+		--symfs "$dir/share:$("$LAB" path guest)" 2>/dev/null | awk '!/^#/ { print $3 }' | sort -u | tr '\n' ' ' | sed 's/ $//')"
+done
 "$HOST/perf-rvtrace" stat -i "$dir/share/orphan.data" >"$dir/orphan" 2>&1
 grep -q '^all' "$dir/orphan" && ! grep -q "never completed" "$dir/orphan"
 ok_or_show $? "stock perf is killed: the recording is complete" "$dir/orphan"

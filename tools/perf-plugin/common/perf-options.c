@@ -25,12 +25,16 @@ static const struct {
 	  "perf rvtrace dump prints the messages of the trace, and perf script --no-itrace -D the "
 	  "records beside it" },
 	{ "script", "--xed ", "--insn-trace=disasm prints assembler text" },
+	{ "script", "-G --hide-call-graph ",
+	  "call chains are printed by --itrace with g, and by nothing else" },
 	{ "script", "-s --script -g --gen-script --dlfilter --list-dlfilters ",
 	  "perf's scripts and filters read what perf rvtrace inject writes" },
 	{ "report", "--itrace -F --fields -b --branch-stack ", REPORT_SAMPLES },
 	{ "report", "--branch-history ",
 	  "perf rvtrace inject --itrace=i1000il16g makes samples that perf report "
 	  "--branch-history reads" },
+	{ "report", "--children ", "report -g has counts with all that was called, too: Total" },
+	{ "report", "-T --threads ", "-s pid,tid,sym counts by thread" },
 	{ "report", "--tui --gtk ",
 	  "the output is text for a pager, or a page (--html); perf rvtrace inject makes samples "
 	  "that perf report shows in its browser" },
@@ -44,7 +48,8 @@ static const struct {
 	  RECORD_ADDS },
 	{ "record", "--kcore ",
 	  "the kernel's code is recorded without being asked for, as far as the user may see it" },
-	{ "record", "--switch-events --bpf-event --namespaces ",
+	{ "record", "--switch-events --bpf-event --namespaces -T --timestamp -P --sample-cpu "
+	  "--buildid-mmap ",
 	  "this is recorded without being asked for" },
 };
 

@@ -77,6 +77,7 @@ int record_prepare_extra(struct recorder *rec)
 			attr->sample_type |= PERF_SAMPLE_RAW;
 		else
 			attr->exclude_kernel |= trace->exclude_kernel;
+		attr->exclude_user |= !event->tracepoint && rec->options.all_kernel;
 		attr->inherit = trace->inherit;
 		/* events of a group run while their leader runs */
 		attr->disabled = trace->disabled && !event->grouped;

@@ -25,6 +25,7 @@ static const char help[] =
 "                        h; besides, with commas or more -e: cycles:u, sched:sched_switch, ...; "
 	"in a\n"
 "                        group {rvtrace/aux-action=start-paused/,EVENT/aux-action=resume/,...}\n"
+"      --all-user, --all-kernel  only user, kernel code: of all events\n"
 "  -a, --all-cpus        all cpus; -C, --cpu LIST: some; with -G, --cgroup NAME: that group's "
 	"tasks\n"
 "  -p, --pid PID,...     running processes; -t, --tid TID,...: threads; -u, --uid USER: a user's\n"
@@ -58,10 +59,12 @@ static const char help[] =
 enum { OPT_PER_THREAD = 256, OPT_FILTER, OPT_NO_CODE, OPT_FORCE, OPT_PROFILE, OPT_DSO,
        OPT_KEEP, OPT_SWITCHES, OPT_CONTROL, OPT_SWITCH_OUTPUT, OPT_MAX_SIZE,
        OPT_AUXTRACE_INFO, OPT_COPY_CODE, OPT_TRIGGER, OPT_EMBED, OPT_AUX_SAMPLE,
-       OPT_INDEX };
+       OPT_INDEX, OPT_ALL_USER, OPT_ALL_KERNEL };
 
 static const struct option long_options[] = {
 	{ "event", required_argument, NULL, 'e' },
+	{ "all-user", no_argument, NULL, OPT_ALL_USER },
+	{ "all-kernel", no_argument, NULL, OPT_ALL_KERNEL },
 	{ "all-cpus", no_argument, NULL, 'a' },
 	{ "cpu", required_argument, NULL, 'C' },
 	{ "cgroup", required_argument, NULL, 'G' },
@@ -416,6 +419,8 @@ static int take_option(struct record_options *options, int c)
 {
 	switch (c) {
 	case 'e': return add_events(options, optarg);
+	case OPT_ALL_USER: options->all_user = true; return 0;
+	case OPT_ALL_KERNEL: options->all_kernel = true; return 0;
 	case 'a': options->system_wide = true; return 0;
 	case 'C': return parse_list(&options->cpus, optarg, 0, "cpus, like 0-3,5");
 	case 'G': options->cgroup = optarg; return 0;
@@ -510,6 +515,9 @@ static int check_options(const struct record_options *options)
 {
 	bool whole_cpus = options->system_wide || options->cpus.n;
 
+	if (options->all_user && options->all_kernel)
+		return cmd_error(-EINVAL, "--all-user and --all-kernel leave nothing to trace: "
+				 "give one of them");
 	if (record_target(options) == TARGET_TASKS && whole_cpus)
 		return cmd_error(-EINVAL, "-p, -t and -u do not go together with -a and -C");
 	if (options->cgroup && !whole_cpus)
@@ -642,6 +650,17 @@ int record_parse_event(struct recorder *rec, bool *modified)
 		free(error);
 		return -EINVAL;
 	}
+	if (rec->options.all_user || rec->options.all_kernel) {
+		rec->trace_attr.exclude_kernel |= rec->options.all_user;
+		rec->trace_attr.exclude_user |= rec->options.all_kernel;
+		rec->trace_attr.exclude_hv = 1;
+		*modified = true;
+	}
+	if (rec->trace_attr.exclude_kernel && rec->trace_attr.exclude_user &&
+	    rec->trace_attr.exclude_hv)
+		return cmd_error(-EINVAL, "'%s' with %s leaves nothing to trace",
+				 rec->options.event,
+				 rec->options.all_user ? "--all-user" : "--all-kernel");
 	/* firmware's code cannot be read: trace it only if asked for */
 	if (!*modified)
 		rec->trace_attr.exclude_hv = 1;

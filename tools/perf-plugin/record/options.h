@@ -32,6 +32,7 @@ struct record_options {
 	enum record_switches switches;
 	struct number_list switch_pids;	/* SWITCHES_PIDS */
 	bool system_wide, per_thread, no_inherit, no_code, force, quiet;
+	bool all_user, all_kernel;
 	bool embed;		/* the kernel's code and symbols, not references to the cache */
 	bool index;		/* make an index of each complete file */
 	bool auxtrace_info;	/* also for a perf that supports RISC-V trace */
