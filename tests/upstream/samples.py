@@ -4,8 +4,8 @@
 
 BRANCHES: perf script --itrace=b -F time,ip,addr --ns. STACKS: perf script --itrace=L
 -F time,brstack --ns. CHAINS: perf script --itrace=G -F time,ip --ns. The branches of a stack follow
-each other in the trace, and the last was at most a millisecond from the sample. Each caller of a
-chain is behind a branch of the trace.
+each other in the trace, and the last was the last before the sample, as exactly as a millisecond and
+the trace's time stamps tell. Each caller of a chain is behind a branch of the trace.
 """
 import sys
 
@@ -25,7 +25,18 @@ def read_branches(path):
     return found
 
 
+def last_until(branches):
+    """Until when each was the last: to the next of another time that is no stop and no start."""
+    until = [float("inf")] * len(branches)
+    for i in range(len(branches) - 2, -1, -1):
+        source, target, time = branches[i + 1]
+        same = "0" in (source, target) or time <= branches[i][2]
+        until[i] = until[i + 1] if same else time
+    return until
+
+
 def check_stacks(path, branches):
+    until = last_until(branches)
     places = {}
     for i, branch in enumerate(branches):
         places.setdefault(branch[:2], []).append(i)
@@ -37,8 +48,9 @@ def check_stacks(path, branches):
             if not stack:
                 continue
             stacks += 1
+            when = seconds(words[0])
             wrong += not any(
-                abs(branches[i][2] - seconds(words[0])) < NEAR
+                branches[i][2] - NEAR < when < until[i] + NEAR
                 and i + 1 >= len(stack)
                 and all(branches[i - k][:2] == entry for k, entry in enumerate(stack))
                 for i in places.get(stack[0], [])
