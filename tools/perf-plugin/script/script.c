@@ -29,8 +29,8 @@ ITRACE_HELP
 "                        symoff, dso, addr, insn, insnlen, disasm, srcline, brstack, brstacksym,\n"
 "                        brstackoff, data, ipc (with --clock MHZ); +FIELD, -FIELD: more, less\n"
 "  -S, --symbols LIST, --dsos LIST  only what begins or ends in these functions, files\n"
-"      --reltime, --deltatime  times since the first line, since the line before\n"
-"      --by-cpu          buffer after buffer; --max-lines N; --json: objects; --jobs N: threads\n"
+"      --by-cpu          buffer after buffer; --reltime, --deltatime; --max-lines N; --json; "
+	"--jobs N\n"
 VIEW_HELP
 VIEW_INDEX_HELP;
 
