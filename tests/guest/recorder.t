@@ -54,6 +54,7 @@ guest options testing '' '
 	# which code
 	perf-rvtrace record --all-user -o all-user.data -- sort -n input > sorted || exit 14
 	perf-rvtrace record --all-kernel -o all-kernel.data -- sort -n input > sorted || exit 15
+	perf-rvtrace record --all-kernel -e rvtrace//u -- true 2> nothing.err && exit 16
 	# stock perf dies, the recorder ends and the file is whole
 	perf rvtrace record -a -e rvtrace//u -o orphan.data 2> orphan.err &
 	i=0; until [ -s orphan.data ] || [ $((i += 1)) -gt 60 ]; do sleep 1; done; sleep 2
@@ -96,6 +97,7 @@ ok $? "-D: only what ran later ($(comms delay.data))"
 [[ $(comms user.data) == *sort* ]]
 ok $? "-u: the user's process ($(comms user.data))"
 check "-u: nobody" grep -q "there is no user 'nobody-there'" "$dir/share/nobody.err"
+check "--all-kernel of user code: nothing" grep -q "'rvtrace//u' with --all-kernel leaves nothing" "$dir/share/nothing.err"
 for which in user:U kernel:S; do
 	check "--all-${which%:*}: it is what was executed" decodes all-${which%:*}.data 10000
 	is "--all-${which%:*}: nothing else" "${which#*:}" "$("$HOST/perf-rvtrace" script --raw-pc -i "$dir/share/all-${which%:*}.data" \

@@ -622,6 +622,22 @@ static void set_defaults(struct recorder *rec)
 			pmu_switch_on(&rec->pmu, names[i], &rec->trace_attr);
 }
 
+/* Takes --all-user and --all-kernel as a modifier of the event. */
+static int only_one_mode(struct recorder *rec, bool *modified)
+{
+	struct perf_event_attr *attr = &rec->trace_attr;
+
+	if (!rec->options.all_user && !rec->options.all_kernel)
+		return 0;
+	attr->exclude_kernel |= rec->options.all_user;
+	attr->exclude_user |= rec->options.all_kernel;
+	attr->exclude_hv = 1;
+	*modified = true;
+	return !attr->exclude_kernel || !attr->exclude_user ? 0 :
+		cmd_error(-EINVAL, "'%s' with %s leaves nothing to trace", rec->options.event,
+			  rec->options.all_user ? "--all-user" : "--all-kernel");
+}
+
 int record_parse_event(struct recorder *rec, bool *modified)
 {
 	char *error;
@@ -649,17 +665,8 @@ int record_parse_event(struct recorder *rec, bool *modified)
 		free(error);
 		return -EINVAL;
 	}
-	if (rec->options.all_user || rec->options.all_kernel) {
-		rec->trace_attr.exclude_kernel |= rec->options.all_user;
-		rec->trace_attr.exclude_user |= rec->options.all_kernel;
-		rec->trace_attr.exclude_hv = 1;
-		*modified = true;
-	}
-	if (rec->trace_attr.exclude_kernel && rec->trace_attr.exclude_user &&
-	    rec->trace_attr.exclude_hv)
-		return cmd_error(-EINVAL, "'%s' with %s leaves nothing to trace",
-				 rec->options.event,
-				 rec->options.all_user ? "--all-user" : "--all-kernel");
+	if (only_one_mode(rec, modified))
+		return -EINVAL;
 	/* firmware's code cannot be read: trace it only if asked for */
 	if (!*modified)
 		rec->trace_attr.exclude_hv = 1;
