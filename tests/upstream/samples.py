@@ -4,8 +4,8 @@
 
 BRANCHES: perf script --itrace=b -F time,ip,addr --ns. STACKS: perf script --itrace=L
 -F time,brstack --ns. CHAINS: perf script --itrace=G -F time,ip --ns. The branches of a stack follow
-each other in the trace, and the last was the last before the sample, as exactly as a millisecond and
-the trace's time stamps tell. Each caller of a chain is behind a branch of the trace.
+each other in the trace, and the trace has no other branch between them and the sample, as far as its
+time stamps and a millisecond tell. Each caller of a chain is behind a branch of the trace.
 """
 import sys
 
@@ -26,7 +26,7 @@ def read_branches(path):
 
 
 def last_until(branches):
-    """Until when each was the last: to the next of another time that is no stop and no start."""
+    """When each branch stops being the last: the next time of one that is no stop and no start."""
     until = [float("inf")] * len(branches)
     for i in range(len(branches) - 2, -1, -1):
         source, target, time = branches[i + 1]

@@ -34,9 +34,7 @@ void script_note_pace(struct script *script, const struct rvt_hart_flow *hart)
 
 static void print_time(struct script *script, uint64_t time)
 {
-	uint64_t base = script->has_base ? script->base : time;
-	/* time goes back where another buffer begins (--by-cpu) */
-	uint64_t ns = time < base ? base - time : time - base;
+	uint64_t base, ns;
 	char seconds[24];
 
 	if (!script->times) {
@@ -44,6 +42,9 @@ static void print_time(struct script *script, uint64_t time)
 			time % 1000000000);
 		return;
 	}
+	base = script->has_base ? script->base : time;
+	/* time goes back where another buffer begins (--by-cpu) */
+	ns = time < base ? base - time : time - base;
 	if (script->times == TIMES_SINCE_LAST || !script->has_base)
 		script->base = time;
 	script->has_base = true;
