@@ -4,7 +4,8 @@
  * executed, or a random program of RV32, is encoded by the model's encoders in each mode, and what
  * they sent is decoded, by turns, so that what else the machine does hits all modes. Each mode must
  * tell as many instructions as went in. With -r the reference walk decodes each mode once, too, and
- * both must count the same runs and edges.
+ * both must count the same runs and edges. With -w what was encoded is written for other decoders,
+ * as DIRECTORY/MODE.trace and MODE.params.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -648,10 +649,34 @@ static bool compare(const struct trace *t, const struct program *p, const struct
 	return false;
 }
 
+static void write_file(const char *directory, const char *name, const char *suffix,
+		       const void *bytes, size_t len)
+{
+	char *path;
+	FILE *file;
+
+	check(asprintf(&path, "%s/%s.%s", directory, name, suffix) < 0 ? -ENOMEM : 0, name);
+	file = fopen(path, "w");
+	check(file ? 0 : -errno, path);
+	check(fwrite(bytes, 1, len, file) == len ? 0 : -EIO, path);
+	check(fclose(file) ? -errno : 0, path);
+	free(path);
+}
+
+static void write_trace(const char *directory, const struct trace *t)
+{
+	char *text;
+
+	check(rvt_params_print(&t->params, &text), t->mode->name);
+	write_file(directory, t->mode->name, "params", text, strlen(text));
+	write_file(directory, t->mode->name, "trace", t->bytes, t->len);
+	free(text);
+}
+
 static int usage(void)
 {
 	fprintf(stderr, "usage: rvt-modes [-n ROUNDS] [-m INSTRUCTIONS] [-s SYMFS] [-o NAME] [-r] "
-		"[RECORDING]\n");
+		"[-w DIRECTORY]\n                 [RECORDING]\n");
 	return 2;
 }
 
@@ -661,18 +686,19 @@ int main(int argc, char **argv)
 	static struct trace traces[N_MODES];
 	struct told told[N_MODES];
 	double times[N_MODES] = { 0 };
-	const char *symfs = NULL, *only = NULL;
+	const char *symfs = NULL, *only = NULL, *written = NULL;
 	unsigned int rounds = 3;
 	bool reference = false;
 	int c, status = 0;
 
-	while ((c = getopt(argc, argv, "n:m:s:o:r")) != -1) {
+	while ((c = getopt(argc, argv, "n:m:s:o:rw:")) != -1) {
 		switch (c) {
 		case 'n': rounds = atoi(optarg) > 0 ? atoi(optarg) : 1; break;
 		case 'm': program.most = strtoull(optarg, NULL, 10); break;
 		case 's': symfs = optarg; break;
 		case 'o': only = optarg; break;
 		case 'r': reference = true; break;
+		case 'w': written = optarg; break;
 		default: return usage();
 		}
 	}
@@ -687,6 +713,8 @@ int main(int argc, char **argv)
 		set_params(&traces[i], program.rv32);
 		if (!only || !strcmp(only, modes[i].name))
 			encode(&traces[i], &program);
+		if (written && traces[i].len)
+			write_trace(written, &traces[i]);
 	}
 	for (unsigned int round = 0; round < rounds; round++)
 		for (size_t i = 0; i < N_MODES; i++) {
