@@ -318,6 +318,18 @@ for option in kallsyms guestkallsyms; do
 done
 view report --kallsyms <(echo "0000000080001000 t one") | grep -q instructions
 ok $? "--kallsyms: one address will do"
+# As `perf record --kcore` writes it where not even root sees addresses: all else is decoded.
+mkdir -p "$dir/recorded/kcore_dir"
+cp "$dir/perf.data" "$dir/recorded/data"
+view report >"$dir/expected"
+echo "00000000800010f0 t one" >"$dir/address"
+for file in zero address; do
+	cp "$dir/$file" "$dir/recorded/kcore_dir/kallsyms"
+	"$rv" report -i "$dir/recorded" >"$dir/got" 2>"$dir/said"
+	same "a directory whose kallsyms has $file: the same report"
+	is "... it is said that there are no addresses" $([ $file = zero ] && echo 1 || echo 0) \
+		"$(grep -c "has no addresses, so the kernel's functions have no names" "$dir/said")"
+done
 "$rv" script --data -i "$dir/perf.data" 2>&1 | grep -q "its encoder makes no data trace"
 ok $? "script --data: there is no data trace"
 

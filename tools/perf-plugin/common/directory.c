@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,29 @@ static int find(const char *path, const char *name, char **file)
 		*file = NULL;
 	}
 	return 0;
+}
+
+/* Forgets a copy of /proc/kallsyms whose addresses are all 0: kptr_restrict hid them. */
+static void drop_hidden(struct directory *directory)
+{
+	FILE *in = directory->kallsyms ? fopen(directory->kallsyms, "re") : NULL;
+	bool hidden = true;
+	char *line = NULL;
+	size_t room = 0;
+
+	if (!in)
+		return;
+	while (hidden && getline(&line, &room, in) > 0)
+		hidden = !strtoull(line, NULL, 16);
+	free(line);
+	fclose(in);
+	if (!hidden)
+		return;
+	cmd_warning("%s has no addresses, so the kernel's functions have no names: it was recorded "
+		    "without the right to see them (sysctl kernel.kptr_restrict)",
+		    directory->kallsyms);
+	free(directory->kallsyms);
+	directory->kallsyms = NULL;
 }
 
 int directory_find(const char *path, struct directory *directory)
@@ -49,6 +73,8 @@ int directory_find(const char *path, struct directory *directory)
 	free(other);
 	if (err)
 		directory_free(directory);
+	else
+		drop_hidden(directory);
 	return err;
 }
 
