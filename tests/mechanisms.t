@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-# The patches of tools/bench/without still apply, and are those of the table in
+# The patches of tools/bench/without and grammar still apply; the former are those of the table in
 # Documentation/decoding.rst.
 . "$(dirname "$0")/tap.sh"
 cd "$TOP" || exit 1
@@ -35,7 +35,7 @@ labels()
 patches=(tools/bench/mechanisms/*.patch)
 [ "${#patches[@]}" -gt 10 ]
 ok $? "there are patches"
-for patch in "${patches[@]}"; do
+for patch in "${patches[@]}" tools/bench/grammar.patch; do
 	applies "$patch" >"$dir/out" 2>&1
 	ok_or_show $? "${patch##*/} applies" "$dir/out"
 	sed -n '4,/^--- a/p' "$patch" | grep -q '^[^-].*\.$'

@@ -17,6 +17,9 @@ $(B)/host/rvt-extract: $(B)/host/tools/bench/rvt-extract.o $(B)/host/librvtrace.
 $(B)/host/rvt-scale: $(B)/host/tools/bench/rvt-scale.o $(B)/host/librvtrace.a
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
+$(B)/host/rvt-grammar: $(B)/host/tools/bench/rvt-grammar.o
+	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ -lzstd
+
 # It executes what unit tests execute.
 $(B)/host/tools/bench/rvt-dialects.o: private CFLAGS_COMMON += -I.
 $(B)/host/rvt-dialects: $(B)/host/tools/bench/rvt-dialects.o $(B)/host/tests/unit/random-hart.o \
@@ -24,7 +27,7 @@ $(B)/host/rvt-dialects: $(B)/host/tools/bench/rvt-dialects.o $(B)/host/tests/uni
 	$(call brief,LINK,$@)$(CC) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # Built with everything else, so that it is seen when they no longer fit.
-BENCH_TOOLS := $(addprefix $(B)/host/,rvt-bench rvt-dialects rvt-extract rvt-modes rvt-scale rvt-frames)
+BENCH_TOOLS := $(addprefix $(B)/host/,rvt-bench rvt-dialects rvt-extract rvt-grammar rvt-modes rvt-scale rvt-frames)
 tools: $(BENCH_TOOLS)
 
 ## make bench       how fast recordings of real programs are decoded (see Documentation/bench.rst)
@@ -49,6 +52,12 @@ bench-without:
 	@$(MAKE) --no-print-directory lab
 	@tools/bench/without
 .PHONY: bench-without
+
+## make bench-grammar  what a grammar of the memos of a recording would bring
+bench-grammar:
+	@$(MAKE) --no-print-directory lab
+	@tools/bench/grammar
+.PHONY: bench-grammar
 
 ## make bench-native  what perf costs that decodes itself (make perf; tests/guest/long/native-perf.t records)
 bench-native: $(B)/host/perf-rvtrace
