@@ -362,8 +362,9 @@ int main(int argc, char **argv)
 		for (uint32_t s = at(guard)->next; s != guard; s = at(s)->next)
 			n_symbols++;
 	}
-	printf("%zu %" PRIu32 " %" PRIu32 " %zu %.1f %.1f%% %.1f%% %.1f\n", n, differ, n_rules, n_symbols,
-	       n / (double)n_symbols, compressed(numbers, n, 3, atof(argv[2])),
+	printf("%zu %" PRIu32 " %" PRIu32 " %zu %.1f", n, differ, n_rules, n_symbols,
+	       n / (double)n_symbols);
+	printf(" %.1f%% %.1f%% %.1f\n", compressed(numbers, n, 3, atof(argv[2])),
 	       compressed(numbers, n, 19, atof(argv[2])), took / (double)CLOCKS_PER_SEC);
 	free(numbers);
 	return 0;
