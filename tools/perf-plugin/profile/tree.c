@@ -56,16 +56,25 @@ int tree_run(void *data, struct view *view, uint64_t *errors)
 	return contexts_run(&tree->contexts, view, errors);
 }
 
+/* As FlameGraph's scripts have it: a semicolon begins another frame. */
+static void write_name(const char *name, FILE *out)
+{
+	for (const char *end; (end = strchr(name, ';')); name = end + 1) {
+		fwrite(name, 1, end - name, out);
+		fputc(':', out);
+	}
+	fputs(name, out);
+}
+
 static void write_path(const struct context *node, const struct context *root, FILE *out)
 {
 	if (node->parent != root) {
 		write_path(node->parent, root, out);
 		fputc(';', out);
 	}
-	/* as FlameGraph's scripts have it: a semicolon begins another frame */
-	for (const char *name = context_label(node); *name; name++)
-		fputc(*name == ';' ? ':' : *name, out);
-	fputs(node->kernel ? "_[k]" : "", out);
+	write_name(context_label(node), out);
+	if (node->kernel)
+		fputs("_[k]", out);
 }
 
 static void write_folded(struct tree *tree, FILE *out)
