@@ -313,6 +313,9 @@ int rvt_hart_deliver(struct hart_flow *hart, const struct rvt_event *event)
 
 	if (!sink->event || hart->told)
 		return 0;
+	/* who takes slices has the time of all that the clock tells */
+	if (hart->clock && event->type == RVT_EVENT_TIME && session_slices(hart->session))
+		return 0;
 	if (hart->clock)
 		return rvt_hart_hold_event(hart, event);
 	if (session_slices(hart->session))

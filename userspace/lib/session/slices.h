@@ -19,9 +19,10 @@ struct slice;
  * and .end of the sink get what .begin returned as their context, each slice in one thread. The
  * sink's .end comes for each hart flow at the end of each slice. What the slices of a buffer
  * deliver, in their order, is what one thread delivers of it; except that TIME and CONTEXT events
- * may come twice. Of a dump with several sources that holds for each source. Members but .reset and
- * one of .open and .begin may be NULL; but for .moment there is one call at a time, in any thread.
- * Functions return 0 or an error, which ends the run.
+ * may come twice, and TIME events do not come with options.clock. Of a dump with several sources
+ * that holds for each source. Members but .reset and one of .open and .begin may be NULL; but for
+ * .moment there is one call at a time, in any thread. Functions return 0 or an error, which ends
+ * the run.
  */
 struct rvt_session_slices {
 	void *ctx;
