@@ -40,6 +40,16 @@ guest: deps
 	@$(MAKE) --no-print-directory WERROR=1 demo-parts
 	@tests/run $(GUEST_TESTS)
 
+## make guest-commands  of the guest tests those in which it matters who owns a recording
+# The others have machines, drivers and decoders at work on what the test itself makes of them.
+MACHINE_TESTS := $(patsubst %,tests/guest/%.t,accesses compilers damage driver etrace flight k3 k3-driver \
+	model sifive tandem tandem-insns truth v0)
+guest-commands: deps
+	@$(MAKE) --no-print-directory lab
+	@$(MAKE) --no-print-directory WERROR=1 demo-parts
+	@tests/run $(filter-out $(MACHINE_TESTS),$(GUEST_TESTS))
+.PHONY: guest-commands
+
 ## make check-long  the same and what takes too long for every day, the debug kernel included; what was interrupted goes on (Documentation/testing.rst)
 # What passed is not run again while nothing has changed since. With changes that are not committed
 # all is run.

@@ -26,16 +26,19 @@ static int find(const char *path, const char *name, char **file)
 /* Forgets a copy of /proc/kallsyms whose addresses are all 0: kptr_restrict hid them. */
 static void drop_hidden(struct directory *directory)
 {
-	FILE *in = directory->kallsyms ? fopen(directory->kallsyms, "re") : NULL;
 	bool hidden = true;
-	char *line = NULL;
-	size_t room = 0;
+	char line[64];
+	struct stat st;
+	FILE *in;
 
+	/* whoever reads it says what else is wrong with it */
+	if (!directory->kallsyms || stat(directory->kallsyms, &st) || !S_ISREG(st.st_mode))
+		return;
+	in = fopen(directory->kallsyms, "re");
 	if (!in)
 		return;
-	while (hidden && getline(&line, &room, in) > 0)
+	while (hidden && fgets(line, sizeof(line), in))
 		hidden = !strtoull(line, NULL, 16);
-	free(line);
 	fclose(in);
 	if (!hidden)
 		return;
