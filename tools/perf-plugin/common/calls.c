@@ -469,6 +469,9 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	bool told = !calls->ops.passes || calls->ops.passes(calls->ops.ctx, hart);
 	int err = 0;
 
+	/* these say nothing of a thread, and who runs slices does not get them all */
+	if (event->type == RVT_EVENT_TIME || event->type == RVT_EVENT_CONTEXT)
+		return 0;
 	if (event->type != RVT_EVENT_LOST && (!told || !calls->ops.event))
 		return 0;
 	if (told)
