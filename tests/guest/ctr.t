@@ -78,7 +78,7 @@ done
 
 layout draft
 ctr_guest short stable overflow=100000 '
-	rounds=6000 rec cycles riscv_ctr/trigger=1/ -c 100000
+	rounds=12000 rec cycles riscv_ctr/trigger=1/ -c 100000
 	rec ras riscv_ctr/ras=1/u -c 500000'
 ok $? "draft 0.1.4: recorded at counter overflows, and call stacks"
 check "draft 0.1.4: equals what was executed up to the overflow" equals cycles 10
