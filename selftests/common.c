@@ -194,8 +194,13 @@ void attr_init(struct perf_event_attr *attr, uint64_t config)
 
 uint64_t often_synced(void)
 {
-	/* syncmode=1,syncmax=0 */
-	return strchr(read_line(PMU_DIR "/caps/syncmodes") ?: "", '1') ? 1ull << 18 : 0;
+	const char *modes = read_line(PMU_DIR "/caps/syncmodes") ?: "";
+
+	/* syncmode=1,syncmax=0; else syncmode=2 or 3, syncmax=8 */
+	if (strchr(modes, '1'))
+		return 1ull << 18;
+	return strchr(modes, '3') ? 3ull << 18 | 8ull << 20 :
+	       strchr(modes, '2') ? 2ull << 18 | 8ull << 20 : 0;
 }
 
 int event_open(const struct perf_event_attr *attr, pid_t pid, int cpu)

@@ -62,8 +62,8 @@ bool soon_all_encoders(const char *state);
 /* An attribute for the PMU: disabled, user flow only, AUX records with sample ids. */
 void attr_init(struct perf_event_attr *attr, uint64_t config);
 /*
- * What to add to config for a sync every 16 messages, so that each place has some; 0 where that is
- * not possible.
+ * What to add to config for a sync every 16 messages, so that each place has some; where messages
+ * are not counted, every 4096 half-words or cycles; 0 where that is not possible.
  */
 uint64_t often_synced(void);
 /* perf_event_open(2); returns the descriptor or -errno. */
