@@ -25,10 +25,10 @@ struct maker {
 	struct transfers *transfers;
 	struct places *places;
 	struct tape tape;
-	/* what runs: instructions of the function .symbol in .dso */
+	/* what runs: instructions of the function with this label */
 	struct tape_hart hart;
 	struct tape_ran ran;
-	const char *symbol, *dso;
+	const struct label *label;
 	bool kernel;
 	uint64_t errors;
 };
@@ -52,20 +52,18 @@ static int take_line(void *ctx, struct rvt_hart_flow *flow, const struct rvt_str
 		     struct rvt_callstack *stack)
 {
 	struct maker *maker = ctx;
-	const struct place *place = places_find(maker->places, flow->space, line->first);
+	const struct label *label = places_label(maker->places, flow->space, line->first);
 	const struct tape_hart hart = tape_hart(flow);
 	bool kernel = (int64_t)line->first < 0;
 	int err = 0;
 
 	(void)stack;
-	if (maker->ran.insns && !(place->symbol && place->symbol == maker->symbol &&
-				  place->dso == maker->dso && kernel == maker->kernel &&
-				  is_same_hart(&hart, &maker->hart)))
+	if (maker->ran.insns && !(label->symbol && label == maker->label &&
+				  kernel == maker->kernel && is_same_hart(&hart, &maker->hart)))
 		err = put_ran(maker);
 	if (!maker->ran.insns) {
 		maker->hart = hart;
-		maker->symbol = place->symbol;
-		maker->dso = place->dso;
+		maker->label = label;
 		maker->kernel = kernel;
 		maker->ran.first = line->first;
 	}

@@ -6,10 +6,10 @@
 #include "common/contexts.h"
 #include "common/tape.h"
 
-/* Compares addresses first: equal texts mostly have one address. */
+/* Compares addresses first, as equal texts mostly have one, and most others begin differently. */
 static bool is_same(const char *a, const char *b)
 {
-	return a == b || !strcmp(a, b);
+	return a == b || (*a == *b && !strcmp(a, b));
 }
 
 struct context *context_child(struct context *parent, const char *name, const char *dso,
@@ -129,11 +129,10 @@ static struct context *get_context(struct contexts *contexts, const struct rvt_h
 				   struct rvt_callstack *stack, size_t n, uint64_t addr)
 {
 	struct context *caller = get_caller(contexts, hart, stack, n);
-	const struct place *place = places_find(contexts->places, hart->space, addr);
-	const char *base = strrchr(place->dso, '/');
+	const struct label *label = places_label(contexts->places, hart->space, addr);
 
-	return caller ? context_child(caller, place->symbol ? place->symbol : CONTEXT_UNKNOWN,
-				      base ? base + 1 : place->dso, (int64_t)addr < 0) : NULL;
+	return caller ? context_child(caller, label->symbol ? label->symbol : CONTEXT_UNKNOWN,
+				      label->dso, (int64_t)addr < 0) : NULL;
 }
 
 int contexts_ran(struct contexts *contexts, struct rvt_hart_flow *hart, const struct tape_ran *ran,

@@ -12,7 +12,8 @@
 #include "file/file.h"
 #include "session/access.h"
 
-#define SLOTS 16384
+#define SLOT_BITS 14
+#define SLOTS (1 << SLOT_BITS)
 #define SMALLEST_INSN 2
 #define UNKNOWN "[unknown]"
 #define KERNEL "[kernel.kallsyms]"
@@ -25,13 +26,22 @@ struct slot {
 	struct place place;
 };
 
+/* Few bytes, so that the slots of what runs most stay in a processor's cache. */
+struct label_slot {
+	struct rvt_space *space;
+	uint64_t generation, addr;
+	const struct label *label;	/* NULL: the slot is free */
+};
+
 struct places {
 	struct rvt_session *session;
+	void *labels;	/* tsearch tree of struct label */
 	void *names;	/* tsearch tree of strings */
 	const char *last_kept;	/* one of them, or NULL */
 	uint64_t kernel_moved;	/* how much higher it runs than linked to; with .knows_kernel */
 	bool knows_kernel;
 	struct slot slots[SLOTS];
+	struct label_slot label_slots[SLOTS];
 };
 
 struct places *places_create(struct rvt_session *session)
@@ -48,6 +58,7 @@ void places_destroy(struct places *places)
 	if (!places)
 		return;
 	tdestroy(places->names, free);
+	tdestroy(places->labels, free);
 	free(places);
 }
 
@@ -194,16 +205,22 @@ static void look_up(struct places *places, struct rvt_space *space, uint64_t add
 	name_place(places, location, addr, place);
 }
 
+static size_t slot_of(const struct rvt_space *space, uint64_t addr)
+{
+	uint64_t hash = (addr >> 1 ^ (uintptr_t)space >> 4) * 0x9e3779b97f4a7c15ULL;
+
+	return hash >> (64 - SLOT_BITS);
+}
+
 const struct place *places_find(struct places *places, struct rvt_space *space, uint64_t addr)
 {
-	uint64_t generation, hash;
+	uint64_t generation;
 	struct slot *slot;
 
 	if (space)
 		space = rvt_space_holder(space, addr);
 	generation = space ? rvt_space_generation(space) : 0;
-	hash = (addr >> 1 ^ (uintptr_t)space >> 4) * 0x9e3779b97f4a7c15ULL;
-	slot = &places->slots[hash >> 50];
+	slot = &places->slots[slot_of(space, addr)];
 	if (slot->place.dso && slot->space == space && slot->addr == addr &&
 	    slot->generation == generation)
 		return &slot->place;
@@ -212,6 +229,52 @@ const struct place *places_find(struct places *places, struct rvt_space *space, 
 	slot->addr = addr;
 	look_up(places, space, addr, &slot->place);
 	return &slot->place;
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+	return memcmp(a, b, sizeof(struct label));
+}
+
+/* Returns the one label with what @label has. */
+static const struct label *keep_label(struct places *places, const struct label *label)
+{
+	static const struct label none = { .dso = UNKNOWN };
+	struct label **found = tfind(label, &places->labels, compare_labels), *copy;
+
+	if (found)
+		return *found;
+	copy = malloc(sizeof(*copy));
+	if (!copy)
+		return &none;
+	*copy = *label;
+	if (tsearch(copy, &places->labels, compare_labels))
+		return copy;
+	free(copy);
+	return &none;
+}
+
+static const struct label *look_up_label(struct places *places, struct rvt_space *space,
+					 uint64_t addr)
+{
+	const struct place *place = places_find(places, space, addr);
+	const char *base = strrchr(place->dso, '/');
+	const struct label label = { place->symbol, base ? base + 1 : place->dso };
+
+	return keep_label(places, &label);
+}
+
+const struct label *places_label(struct places *places, struct rvt_space *space, uint64_t addr)
+{
+	struct rvt_space *holder = space ? rvt_space_holder(space, addr) : NULL;
+	uint64_t generation = holder ? rvt_space_generation(holder) : 0;
+	struct label_slot *slot = &places->label_slots[slot_of(holder, addr)];
+
+	if (!slot->label || slot->space != holder || slot->addr != addr ||
+	    slot->generation != generation)
+		*slot = (struct label_slot){ holder, generation, addr,
+					     look_up_label(places, holder, addr) };
+	return slot->label;
 }
 
 bool places_enters(struct places *places, struct rvt_space *space, uint64_t from, uint64_t to)

@@ -23,8 +23,10 @@ static int take_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 {
 	struct transfers *transfers = ctx;
 
+	/* only a direct jump ends what view_note_run() notes */
 	for (size_t i = 0; i < n && !transfers->partly; i++)
-		view_note_run(transfers->view, hart, &runs[i], 1);
+		if (runs[i].block->iclass == RVT_INSN_JUMP)
+			view_note_run(transfers->view, hart, &runs[i], 1);
 	return transfers->sink.runs(transfers->sink.ctx, hart, runs, n);
 }
 
@@ -67,7 +69,7 @@ struct transfers *transfers_create(const struct rvt_transfers_ops *ops, struct v
 	if (!transfers)
 		return NULL;
 	transfers->ops = *ops;
-	transfers->ops.wants = wants;
+	transfers->ops.wants = view_has_filters(view) ? wants : NULL;
 	transfers->ops.wants_ctx = view;
 	transfers->view = view;
 	transfers->max_depth = max_depth;

@@ -253,6 +253,7 @@ int report_graph(struct view *view, struct places *places, const struct graph_op
 			context_add_up(root);
 		if (!options->no_pager)
 			pager_begin();
+		color_fix();
 		print_graph(&graph, root, counted->total);
 	}
 	*errors = graph.errors;
