@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include <rvtrace/callstack.h>
+#include "callstack/returns.h"
 
 static int setup(void **state)
 {
@@ -537,6 +538,28 @@ static void other_jumps(void **state)
 	assert_int_equal(rvt_callstack_jump(stack, 0x260, 0x500), 0);
 	assert_int_equal(rvt_callstack_depth(stack), 2);
 	assert_false(rvt_callstack_frame(stack, 0)->other_stack);
+	/* a signal interrupts f at 0x224; its handler is f, too, and jumps there itself */
+	assert_int_equal(rvt_callstack_trap(stack, 0x224, K(0x8000)), 0);
+	assert_int_equal(rvt_callstack_trap_return(stack, 0x200), 0);
+	assert_true(rvt_callstack_frame(stack, 0)->signal);
+	assert_int_equal(rvt_callstack_jump(stack, 0x210, 0x224), 0);
+	assert_true(rvt_callstack_frame(stack, 0)->signal);
+	/* from elsewhere the jump ends it */
+	assert_int_equal(rvt_callstack_jump(stack, 0x910, 0x224), 1);
+	assert_int_equal(rvt_callstack_depth(stack), 2);
+}
+
+/* A stack that was told of a return alone is as one that was told of the call, too. */
+static void noted_return(void **state)
+{
+	struct rvt_callstack *stack = *state;
+
+	call(stack, 0x100, 0x200);	/* main calls f, which has called setjmp */
+	rvt_callstack_note_return(stack, 0x214, rvt_callstack_depth(stack));
+	call(stack, 0x220, 0x300);
+	call(stack, 0x310, 0x900);	/* longjmp */
+	assert_int_equal(rvt_callstack_return(stack, 0x214), 2);
+	assert_int_equal(rvt_callstack_depth(stack), 1);
 }
 
 /* The kernel enters a handler for what a timer interrupted; it is called by that. */
@@ -733,6 +756,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(coroutines_in_turn, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(unknown_stack, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(other_jumps, setup_code, teardown),
+		cmocka_unit_test_setup_teardown(noted_return, setup, teardown),
 		cmocka_unit_test_setup_teardown(signal_frame, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(signal_without_kernel, setup_code, teardown),
 		cmocka_unit_test_setup_teardown(diverted_return, setup_code, teardown),

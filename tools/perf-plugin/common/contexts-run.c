@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Calling contexts of a recording. Several threads decode slices of it, and write to tapes what ran
- * in one function after the other; who puts them together keeps the stacks, and counts.
+ * Calling contexts of a recording. Several threads decode slices of it, and write to tapes trees of
+ * what ran, as far as they know who called whom; who puts them together keeps the stacks.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/contexts.h"
+#include "common/contexts-slice.h"
 #include "common/pages.h"
 #include "common/tape.h"
+#include "util/array.h"
 
 /* Takes what tapes have, in order. */
 struct joining {
 	struct contexts *contexts;
 	struct view *view;
 	struct tape_reader *reader;
+	struct context **tree;	/* the tree at hand: contexts by number, the first is who called */
+	size_t n, room;
 	uint64_t errors;
 };
 
@@ -24,80 +28,21 @@ struct maker {
 	struct joining *joining;
 	struct transfers *transfers;
 	struct places *places;
+	struct contexts_slice *slice;
 	struct tape tape;
-	/* what runs: instructions of the function with this label */
-	struct tape_hart hart;
-	struct tape_ran ran;
-	const struct label *label;
-	bool kernel;
 	uint64_t errors;
 };
 
-/* What ran so far is one item of the tape. */
-static int put_ran(struct maker *maker)
-{
-	const struct tape_ran ran = maker->ran;
-
-	maker->ran = (struct tape_ran){ .insns = 0 };
-	return ran.insns ? tape_ran(&maker->tape, &maker->hart, &ran) : 0;
-}
-
-static bool is_same_hart(const struct tape_hart *a, const struct tape_hart *b)
-{
-	return a->number == b->number && a->moved == b->moved && a->tid == b->tid &&
-		a->guest == b->guest;
-}
-
-static int take_line(void *ctx, struct rvt_hart_flow *flow, const struct rvt_straight_line *line,
+static int take_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		     struct rvt_callstack *stack)
 {
-	struct maker *maker = ctx;
-	const struct label *label = places_label(maker->places, flow->space, line->first);
-	const struct tape_hart hart = tape_hart(flow);
-	bool kernel = (int64_t)line->first < 0;
-	int err = 0;
-
-	(void)stack;
-	if (maker->ran.insns && !(label->symbol && label == maker->label &&
-				  kernel == maker->kernel && is_same_hart(&hart, &maker->hart)))
-		err = put_ran(maker);
-	if (!maker->ran.insns) {
-		maker->hart = hart;
-		maker->label = label;
-		maker->kernel = kernel;
-		maker->ran.first = line->first;
-	}
-	maker->ran.insns += line->insns;
-	maker->ran.lines++;
-	if (flow->time > line->began)
-		maker->ran.ns += flow->time - line->began;
-	return err;
-}
-
-/* Before a step of the stack. */
-static int take_transfer(void *ctx, struct rvt_hart_flow *hart,
-			 const struct rvt_transfer *transfer, struct rvt_callstack *stack)
-{
-	(void)hart;
-	(void)stack;
-	return transfer->kind == RVT_TRANSFER_BRANCH ||
-		(transfer->kind == RVT_TRANSFER_JUMP && !transfer->indirect) ? 0 : put_ran(ctx);
+	return contexts_slice_line(((struct maker *)ctx)->slice, hart, line, stack);
 }
 
 static int take_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		      struct rvt_callstack *stack, size_t ended)
 {
-	struct maker *maker = ctx;
-	int err;
-
-	(void)stack;
-	(void)ended;
-	if (transfer->kind != RVT_TRANSFER_JUMP || transfer->indirect ||
-	    !maker->joining->contexts->count_calls ||
-	    !places_enters(maker->places, hart->space, transfer->from, transfer->to))
-		return 0;
-	err = put_ran(maker);
-	return err ? err : tape_entered(&maker->tape, hart, transfer->to);
+	return contexts_slice_jump(((struct maker *)ctx)->slice, hart, transfer, stack, ended);
 }
 
 static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
@@ -105,10 +50,8 @@ static int take_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_ev
 	struct maker *maker = ctx;
 
 	(void)hart;
-	if (event->type != RVT_EVENT_LOST)
-		return 0;
-	maker->errors++;
-	return put_ran(maker);
+	maker->errors += event->type == RVT_EVENT_LOST;
+	return 0;
 }
 
 static void close_maker(void *ctx, bool valid)
@@ -118,6 +61,7 @@ static void close_maker(void *ctx, bool valid)
 	if (valid)
 		maker->joining->errors += maker->errors;
 	transfers_destroy(maker->transfers);
+	contexts_slice_destroy(maker->slice);
 	places_destroy(maker->places);
 	free(maker);
 }
@@ -126,9 +70,10 @@ static void *open_maker(void *ctx, struct rvt_session_sink *sink)
 {
 	struct joining *joining = ctx;
 	struct maker *maker = calloc(1, sizeof(*maker));
+	const bool count_calls = joining->contexts->count_calls;
 	const struct rvt_transfers_ops ops = {
-		.size = sizeof(ops), .ctx = maker, .line = take_line, .transfer = take_transfer,
-		.after = take_after, .event = take_event,
+		.size = sizeof(ops), .ctx = maker, .line = take_line, .event = take_event,
+		.after = count_calls ? take_after : NULL,
 	};
 
 	if (!maker)
@@ -136,37 +81,41 @@ static void *open_maker(void *ctx, struct rvt_session_sink *sink)
 	maker->joining = joining;
 	maker->places = places_create(view_session(joining->view));
 	maker->transfers = transfers_create(&ops, joining->view, 0);
-	if (!maker->places || !maker->transfers) {
+	if (maker->places)
+		maker->slice = contexts_slice_create(joining->view, maker->places, &maker->tape,
+						     count_calls);
+	if (!maker->slice || !maker->transfers) {
 		close_maker(maker, false);
 		return NULL;
 	}
-	tape_steps(&maker->tape, maker->transfers);
+	rvt_transfers_tell_steps(transfers_inner(maker->transfers), contexts_slice_step,
+				 maker->slice);
 	transfers_sink(maker->transfers, sink);
 	sink->warning = view_warning;
 	return maker;
 }
 
-static void begin_page(void *ctx, const struct pages_slice *slice)
+static void begin_page(void *ctx, const struct pages_slice *page)
 {
 	struct maker *maker = ctx;
 
-	tape_begin(&maker->tape, slice->out);
-	maker->ran = (struct tape_ran){ .insns = 0 };
+	tape_begin(&maker->tape, page->out);
+	contexts_slice_clear(maker->slice);
 }
 
-/* What other buffers have may come in between. An error shows at the end. */
+/*
+ * What other buffers have may come in between, also before what the slice has not written yet: that
+ * is of a thread which runs here, and nowhere else. An error shows at the end.
+ */
 static void tell_moment(void *ctx)
 {
-	struct maker *maker = ctx;
-
-	put_ran(maker);
-	tape_moment(&maker->tape);
+	tape_moment(&((struct maker *)ctx)->tape);
 }
 
 static int end_page(void *ctx)
 {
 	struct maker *maker = ctx;
-	int err = put_ran(maker);
+	int err = contexts_slice_write(maker->slice);
 
 	if (!err)
 		err = tape_end(&maker->tape);
@@ -178,9 +127,20 @@ static int end_page(void *ctx)
 static int count_ran(void *ctx, struct rvt_hart_flow *hart, const struct tape_ran *ran,
 		     struct rvt_callstack *stack)
 {
-	const struct joining *joining = ctx;
+	struct joining *joining = ctx;
+	struct context *context;
 
-	return contexts_ran(joining->contexts, hart, ran, stack);
+	if (ran->begins)
+		joining->n = 0;
+	if (array_reserve(&joining->tree, &joining->room, joining->n, 2))
+		return -ENOMEM;
+	if (ran->begins)
+		joining->tree[joining->n++] = contexts_caller(joining->contexts, hart, stack);
+	if (ran->parent >= joining->n)
+		return -EINVAL;
+	context = contexts_below(joining->contexts, hart, joining->tree[ran->parent], ran);
+	joining->tree[joining->n++] = context;
+	return context ? 0 : -ENOMEM;
 }
 
 static int note_call(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
@@ -191,14 +151,6 @@ static int note_call(void *ctx, struct rvt_hart_flow *hart, const struct rvt_tra
 	return contexts_after(joining->contexts, hart, transfer, stack, ended);
 }
 
-static int count_entered(void *ctx, struct rvt_hart_flow *hart, uint64_t to,
-			 struct rvt_callstack *stack)
-{
-	const struct joining *joining = ctx;
-
-	return contexts_entered(joining->contexts, hart, to, stack);
-}
-
 /* Slices do not fit together: one thread tells all again. */
 static void start_again(void *ctx)
 {
@@ -206,6 +158,7 @@ static void start_again(void *ctx)
 
 	view_forget(joining->view);
 	contexts_forget(joining->contexts);
+	joining->n = 0;
 	tape_reader_restart(joining->reader, 0);
 }
 
@@ -219,8 +172,7 @@ static int run(void *ctx, const struct rvt_session_sink *sink,
 
 static int run_slices(struct joining *joining)
 {
-	const struct tape_reads reads = { .ctx = joining, .ran = count_ran,
-					  .entered = count_entered, .after = note_call };
+	const struct tape_reads reads = { .ctx = joining, .ran = count_ran, .after = note_call };
 	const struct pages_ops ops = {
 		.ctx = joining, .overlap = true, .open = open_maker,
 		.close = close_maker, .begin = begin_page, .moment = tell_moment, .end = end_page,
@@ -231,6 +183,7 @@ static int run_slices(struct joining *joining)
 	joining->reader = tape_reader_create(joining->view, true, &reads);
 	err = joining->reader ? tape_run(joining->reader, &ops) : -ENOMEM;
 	tape_reader_destroy(joining->reader);
+	free(joining->tree);
 	return err;
 }
 

@@ -124,39 +124,55 @@ static struct context *get_caller(struct contexts *contexts, const struct rvt_ha
 	return caller;
 }
 
+/* Returns the context of the function at @addr below @parent, which may be NULL. */
+static struct context *get_below(struct contexts *contexts, const struct rvt_hart_flow *hart,
+				 struct context *parent, uint64_t addr)
+{
+	const struct label *label = places_label(contexts->places, hart->space, addr);
+
+	return parent ? context_child(parent, label->symbol ? label->symbol : CONTEXT_UNKNOWN,
+				      label->dso, (int64_t)addr < 0) : NULL;
+}
+
 /* Returns the context of the function at @addr, called by frame @n of the stack. */
 static struct context *get_context(struct contexts *contexts, const struct rvt_hart_flow *hart,
 				   struct rvt_callstack *stack, size_t n, uint64_t addr)
 {
-	struct context *caller = get_caller(contexts, hart, stack, n);
-	const struct label *label = places_label(contexts->places, hart->space, addr);
-
-	return caller ? context_child(caller, label->symbol ? label->symbol : CONTEXT_UNKNOWN,
-				      label->dso, (int64_t)addr < 0) : NULL;
-}
-
-int contexts_ran(struct contexts *contexts, struct rvt_hart_flow *hart, const struct tape_ran *ran,
-		 struct rvt_callstack *stack)
-{
-	struct context *context = get_context(contexts, hart, stack, 0, ran->first);
-
-	if (!context)
-		return -ENOMEM;
-	context->self += ran->insns;
-	context->own.branches += ran->lines;
-	context->own.time += ran->ns;
-	return 0;
+	return get_below(contexts, hart, get_caller(contexts, hart, stack, n), addr);
 }
 
 int contexts_line(void *ctx, struct rvt_hart_flow *hart, const struct rvt_straight_line *line,
 		  struct rvt_callstack *stack)
 {
-	const struct tape_ran ran = {
-		.first = line->first, .insns = line->insns, .lines = 1,
-		.ns = hart->time > line->began ? hart->time - line->began : 0,
-	};
+	struct context *context = get_context(ctx, hart, stack, 0, line->first);
 
-	return contexts_ran(ctx, hart, &ran, stack);
+	if (!context)
+		return -ENOMEM;
+	context->self += line->insns;
+	context->own.branches++;
+	if (hart->time > line->began)
+		context->own.time += hart->time - line->began;
+	return 0;
+}
+
+struct context *contexts_caller(struct contexts *contexts, const struct rvt_hart_flow *hart,
+				struct rvt_callstack *stack)
+{
+	return get_caller(contexts, hart, stack, 0);
+}
+
+struct context *contexts_below(struct contexts *contexts, const struct rvt_hart_flow *hart,
+			       struct context *parent, const struct tape_ran *ran)
+{
+	struct context *context = get_below(contexts, hart, parent, ran->addr);
+
+	if (!context)
+		return NULL;
+	context->self += ran->insns;
+	context->own.branches += ran->lines;
+	context->own.time += ran->ns;
+	context->calls += ran->calls;
+	return context;
 }
 
 /*
@@ -171,22 +187,18 @@ static bool is_call(struct contexts *contexts, const struct rvt_hart_flow *hart,
 	return places_enters(contexts->places, hart->space, transfer->from, transfer->to);
 }
 
-int contexts_entered(struct contexts *contexts, struct rvt_hart_flow *hart, uint64_t to,
-		     struct rvt_callstack *stack)
+static int count_call(struct contexts *contexts, struct rvt_hart_flow *hart,
+		      const struct rvt_transfer *transfer, struct rvt_callstack *stack)
 {
-	struct context *context = get_context(contexts, hart, stack, 0, to);
+	struct context *context;
 
+	if (!contexts->count_calls || !is_call(contexts, hart, transfer))
+		return 0;
+	context = get_context(contexts, hart, stack, 0, transfer->to);
 	if (!context)
 		return -ENOMEM;
 	context->calls++;
 	return 0;
-}
-
-static int count_call(struct contexts *contexts, struct rvt_hart_flow *hart,
-		      const struct rvt_transfer *transfer, struct rvt_callstack *stack)
-{
-	return contexts->count_calls && is_call(contexts, hart, transfer) ?
-		contexts_entered(contexts, hart, transfer->to, stack) : 0;
 }
 
 /* Lets a new frame remember the function that it came from, with all its callers. */
@@ -221,6 +233,18 @@ const struct context *context_next(const struct context *root, const struct cont
 	return node == root ? NULL : node->sibling;
 }
 
+/* Whether @a comes first among siblings, whatever the order was in which they came up. */
+static bool is_before(const struct context *a, const struct context *b)
+{
+	int order = strcmp(a->name, b->name);
+
+	if (a->total != b->total)
+		return a->total > b->total;
+	if (!order)
+		order = strcmp(a->dso, b->dso);
+	return order ? order < 0 : a->kernel < b->kernel;
+}
+
 void context_add_up(struct context *root)
 {
 	struct context *sorted = NULL, *child, *next;
@@ -236,9 +260,7 @@ void context_add_up(struct context *root)
 		root->all.time += child->all.time;
 		root->all.away += child->all.away;
 		root->all.branches += child->all.branches;
-		while (*link && ((*link)->total > child->total ||
-				 ((*link)->total == child->total &&
-				  strcmp((*link)->name, child->name) < 0)))
+		while (*link && is_before(*link, child))
 			link = &(*link)->sibling;
 		child->sibling = *link;
 		*link = child;

@@ -46,14 +46,14 @@ int contexts_after(void *ctx, struct rvt_hart_flow *hart, const struct rvt_trans
 		   struct rvt_callstack *stack, size_t ended);
 
 /*
- * For tapes (common/tape.h). contexts_ran() counts what ran in one function, as contexts_line()
- * counts a line. contexts_entered() counts a call that a direct jump to @to made. 0 or -ENOMEM.
+ * For tapes (common/tape.h): the context of who called the innermost frame of @stack, and what
+ * @ran, counted below a context. NULL: out of memory.
  */
 struct tape_ran;
-int contexts_ran(struct contexts *contexts, struct rvt_hart_flow *hart, const struct tape_ran *ran,
-		 struct rvt_callstack *stack);
-int contexts_entered(struct contexts *contexts, struct rvt_hart_flow *hart, uint64_t to,
-		     struct rvt_callstack *stack);
+struct context *contexts_caller(struct contexts *contexts, const struct rvt_hart_flow *hart,
+				struct rvt_callstack *stack);
+struct context *contexts_below(struct contexts *contexts, const struct rvt_hart_flow *hart,
+			       struct context *parent, const struct tape_ran *ran);
 /* Discards what was counted. */
 void contexts_forget(struct contexts *contexts);
 /* options.slice_bytes for contexts_run(): a slice has some MB of tape. */

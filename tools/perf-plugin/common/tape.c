@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "callstack/returns.h"
 #include "common/pages.h"
 #include "common/tape.h"
 #include "session/followed.h"
@@ -15,8 +16,8 @@ enum item {
 	ITEM_RECORD,	/* and the record itself */
 	ITEM_HART,	/* buffer, cpu: whose what follows is; the address before is 0 */
 	ITEM_TASK,	/* what it runs: .tid + 1, .guest, .moved */
-	ITEM_RAN,	/* struct tape_ran */
-	ITEM_ENTERED,	/* address */
+	ITEM_RAN,	/* struct tape_ran, .parent + 1, or 0 where it begins */
+	ITEM_RETURNED,	/* where to, and at what depth */
 	ITEM_STEP = 0x80,	/* and bits of this byte; .from and .to, as far as it has them */
 };
 
@@ -24,7 +25,7 @@ enum item {
 #define STEP_TRANSFER_SHIFT 2
 #define STEP_SECOND 2	/* indirect, crossing or executed */
 #define STEP_WIDE 1	/* the call has 4 bytes, not 2 */
-#define MAX_ITEM 48	/* bytes, but for records */
+#define MAX_ITEM 64	/* bytes, but for records */
 
 /* ---- writing ---- */
 
@@ -82,21 +83,26 @@ struct tape_hart tape_hart(const struct rvt_hart_flow *hart)
 				   .guest = rvt_hart_in_guest(hart) };
 }
 
-/* An item follows, which is of @hart. */
+bool tape_same_hart(const struct tape_hart *a, const struct tape_hart *b)
+{
+	return a->number == b->number && a->moved == b->moved && a->tid == b->tid &&
+		a->guest == b->guest;
+}
+
+/* An item follows, which is of @hart. Others may have moved the kernel's code to their time. */
 static int put_hart(struct tape *tape, const struct tape_hart *hart)
 {
-	bool other = !tape->has_hart || tape->hart.number != hart->number;
+	bool other = !tape->has_hart || tape->moved_on || tape->hart.number != hart->number;
 
 	if (make_room(tape, 3 * MAX_ITEM))
 		return -EIO;
-	if (other || tape->moved_on) {
+	if (other) {
 		put_byte(tape, ITEM_HART);
 		put_number(tape, hart->number >> 32);
 		put_number(tape, (uint32_t)hart->number);
 		tape->last = 0;
 	}
-	if (other || tape->hart.tid != hart->tid || tape->hart.guest != hart->guest ||
-	    tape->hart.moved != hart->moved) {
+	if (other || !tape_same_hart(&tape->hart, hart)) {
 		put_byte(tape, ITEM_TASK);
 		put_number(tape, (uint64_t)hart->tid + 1);
 		put_byte(tape, hart->guest);
@@ -108,19 +114,11 @@ static int put_hart(struct tape *tape, const struct tape_hart *hart)
 	return 0;
 }
 
-static int put_hart_flow(struct tape *tape, const struct rvt_hart_flow *flow)
+int tape_step(struct tape *tape, const struct tape_hart *hart, const struct rvt_step *step)
 {
-	const struct tape_hart hart = tape_hart(flow);
-
-	return put_hart(tape, &hart);
-}
-
-static int put_step(void *ctx, struct rvt_hart_flow *hart, const struct rvt_step *step)
-{
-	struct tape *tape = ctx;
 	uint8_t head = ITEM_STEP | step->kind << STEP_KIND_SHIFT |
 		       step->transfer << STEP_TRANSFER_SHIFT;
-	int err = put_hart_flow(tape, hart);
+	int err = put_hart(tape, hart);
 
 	if (err)
 		return err;
@@ -136,6 +134,13 @@ static int put_step(void *ctx, struct rvt_hart_flow *hart, const struct rvt_step
 	return 0;
 }
 
+static int put_step(void *ctx, struct rvt_hart_flow *flow, const struct rvt_step *step)
+{
+	const struct tape_hart hart = tape_hart(flow);
+
+	return tape_step(ctx, &hart, step);
+}
+
 void tape_steps(struct tape *tape, struct transfers *transfers)
 {
 	rvt_transfers_tell_steps(transfers_inner(transfers), put_step, tape);
@@ -148,29 +153,39 @@ int tape_ran(struct tape *tape, const struct tape_hart *hart, const struct tape_
 	if (err)
 		return err;
 	put_byte(tape, ITEM_RAN);
-	put_address(tape, ran->first);
+	put_number(tape, ran->begins ? 0 : (uint64_t)ran->parent + 1);
+	put_address(tape, ran->addr);
 	put_number(tape, ran->insns);
 	put_number(tape, ran->lines);
 	put_number(tape, ran->ns);
+	put_number(tape, ran->calls);
 	return 0;
 }
 
-int tape_entered(struct tape *tape, const struct rvt_hart_flow *hart, uint64_t to)
+int tape_returned(struct tape *tape, const struct tape_hart *hart, uint64_t to, size_t depth)
 {
-	int err = put_hart_flow(tape, hart);
+	int err = put_hart(tape, hart);
 
 	if (err)
 		return err;
-	put_byte(tape, ITEM_ENTERED);
+	put_byte(tape, ITEM_RETURNED);
 	put_address(tape, to);
+	put_number(tape, depth);
 	return 0;
 }
 
 int tape_record(struct tape *tape, const struct rvt_hart_flow *hart,
 		const struct perf_event_header *record)
 {
-	int err = hart ? put_hart_flow(tape, hart) : make_room(tape, MAX_ITEM);
+	int err;
 
+	if (hart) {
+		const struct tape_hart whose = tape_hart(hart);
+
+		err = put_hart(tape, &whose);
+	} else {
+		err = make_room(tape, MAX_ITEM);
+	}
 	if (err)
 		return err;
 	put_byte(tape, ITEM_RECORD);
@@ -276,24 +291,27 @@ static int read_step(struct tape_reader *reader, struct item_reader *item, uint8
 
 static int read_ran(struct tape_reader *reader, struct item_reader *item)
 {
-	struct tape_ran ran = { .first = reader->last + get_difference(item) };
+	uint64_t place = get_number(item);
+	struct tape_ran ran = { .begins = !place, .parent = place ? place - 1 : 0 };
 	struct rvt_callstack *stack;
 	int err;
 
+	ran.addr = reader->last + get_difference(item);
 	ran.insns = get_number(item);
 	ran.lines = get_number(item);
 	ran.ns = get_number(item);
+	ran.calls = get_number(item);
 	if (item->failed)
 		return 0;
-	reader->last = ran.first;
+	reader->last = ran.addr;
 	err = rvt_transfers_stack(reader->transfers, reader->hart, &stack);
 	return err || !reader->reads.ran ? err :
 		reader->reads.ran(reader->reads.ctx, reader->hart, &ran, stack);
 }
 
-static int read_entered(struct tape_reader *reader, struct item_reader *item)
+static int read_returned(struct tape_reader *reader, struct item_reader *item)
 {
-	uint64_t to = reader->last + get_difference(item);
+	uint64_t to = reader->last + get_difference(item), depth = get_number(item);
 	struct rvt_callstack *stack;
 	int err;
 
@@ -301,8 +319,9 @@ static int read_entered(struct tape_reader *reader, struct item_reader *item)
 		return 0;
 	reader->last = to;
 	err = rvt_transfers_stack(reader->transfers, reader->hart, &stack);
-	return err || !reader->reads.entered ? err :
-		reader->reads.entered(reader->reads.ctx, reader->hart, to, stack);
+	if (!err)
+		rvt_callstack_note_return(stack, to, rvt_callstack_depth(stack) + depth);
+	return err;
 }
 
 static int read_record(struct tape_reader *reader, struct item_reader *item)
@@ -343,8 +362,8 @@ static int read_item(struct tape_reader *reader, struct item_reader *item)
 		return read_task(reader, item);
 	if (head == ITEM_RAN)
 		return read_ran(reader, item);
-	if (head == ITEM_ENTERED)
-		return read_entered(reader, item);
+	if (head == ITEM_RETURNED)
+		return read_returned(reader, item);
 	return head & ITEM_STEP ? read_step(reader, item, head) : -EINVAL;
 }
 

@@ -21,10 +21,16 @@ struct tape_hart {
 	bool guest;
 };
 
-/* Instructions of one function, one after the other, without a step between. */
+/*
+ * What a function did in one context, of all that ran since the last step: those contexts are a
+ * tree, in which each comes behind its parent. .calls: of the function there, by calls that have
+ * returned, or by jumps.
+ */
 struct tape_ran {
-	uint64_t first;		/* address */
-	uint64_t insns, lines, ns;
+	bool begins;		/* a tree, for the stack that there is now */
+	uint32_t parent;	/* number in the tree, from 1 on; 0: caller of what runs */
+	uint64_t addr;		/* in the function */
+	uint64_t insns, lines, ns, calls;
 };
 
 struct tape {
@@ -38,6 +44,7 @@ struct tape {
 };
 
 struct tape_hart tape_hart(const struct rvt_hart_flow *hart);
+bool tape_same_hart(const struct tape_hart *a, const struct tape_hart *b);
 
 /* A slice begins, and writes to @out. */
 void tape_begin(struct tape *tape, FILE *out);
@@ -47,10 +54,11 @@ int tape_moment(struct tape *tape);
 int tape_end(struct tape *tape);
 /* Has @transfers, which keeps no stacks (max_depth 0), write what changes them to @tape. */
 void tape_steps(struct tape *tape, struct transfers *transfers);
-/* Those of @hart ran. 0 or -EIO. */
+/* Each returns 0 or -EIO. */
+int tape_step(struct tape *tape, const struct tape_hart *hart, const struct rvt_step *step);
 int tape_ran(struct tape *tape, const struct tape_hart *hart, const struct tape_ran *ran);
-/* A direct jump has entered the function at @to. 0 or -EIO. */
-int tape_entered(struct tape *tape, const struct rvt_hart_flow *hart, uint64_t to);
+/* A call that no step tells of has returned to @to, @depth frames above the innermost. */
+int tape_returned(struct tape *tape, const struct tape_hart *hart, uint64_t to, size_t depth);
 /*
  * A record, all of it; @hart: at whose stack it is to be, or NULL: it needs none. 0 or -EIO.
  */
@@ -68,8 +76,6 @@ struct tape_reads {
 	int (*record)(void *ctx, struct perf_event_header *record, struct rvt_callstack *stack);
 	int (*ran)(void *ctx, struct rvt_hart_flow *hart, const struct tape_ran *ran,
 		   struct rvt_callstack *stack);
-	int (*entered)(void *ctx, struct rvt_hart_flow *hart, uint64_t to,
-		       struct rvt_callstack *stack);
 	/* A step: as in struct rvt_transfers_ops, but without .flags and .event. */
 	int (*after)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		     struct rvt_callstack *stack, size_t ended);

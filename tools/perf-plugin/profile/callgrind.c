@@ -126,12 +126,11 @@ static void free_cost(void *data)
 	free(cost);
 }
 
-int callgrind_write(struct context *root, FILE *out)
+int callgrind_write(const struct context *root, FILE *out)
 {
 	struct callgrind callgrind = { .out = out };
 	int err = 0;
 
-	context_add_up(root);
 	for (const struct context *node = root; node && !err; node = context_next(root, node))
 		if (!is_thread(node))
 			err = add_context(&callgrind, node);

@@ -100,10 +100,13 @@ void chrome_destroy(void *data);
 void chrome_next(void *data, struct places *places, const char *name);
 int chrome_close(void *data);
 
-/* profile/pprof.c, profile/callgrind.c: write all below @root. Return 0 or -errno. */
+/*
+ * profile/pprof.c, profile/callgrind.c: write all below @root, which is added up. Return 0 or
+ * -errno.
+ */
 struct context;
 int pprof_write(const struct context *root, FILE *out);
-int callgrind_write(struct context *root, FILE *out);
+int callgrind_write(const struct context *root, FILE *out);
 /* Like tree_create(), for callgrind, which needs calls as well. */
 void *callgrind_create(struct places *places, const struct rvt_session_options *options, FILE *out);
 

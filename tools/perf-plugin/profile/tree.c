@@ -211,7 +211,6 @@ static void write_svg(struct tree *tree, FILE *out)
 {
 	unsigned int rows = deepest(&tree->contexts.root);
 
-	context_add_up(&tree->contexts.root);
 	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%u\" "
 		"font-family=\"monospace\" font-size=\"11\">\n", SVG_WIDTH, (rows + 1) * SVG_ROW);
 	if (tree->contexts.root.total)
@@ -221,9 +220,10 @@ static void write_svg(struct tree *tree, FILE *out)
 
 int tree_write(void *data, const char *name, const char *dso, FILE *out)
 {
-	(void)dso;
 	struct tree *tree = data;
 
+	(void)dso;
+	context_add_up(&tree->contexts.root);
 	if (!strcmp(name, "pprof"))
 		return pprof_write(&tree->contexts.root, out);
 	if (!strcmp(name, "callgrind"))

@@ -105,15 +105,14 @@ int rvt_callstack_trap(struct rvt_callstack *stack, uint64_t epc, uint64_t handl
 
 static struct seen_return *seen_set(struct rvt_callstack *stack, uint64_t to)
 {
-	return stack->seen[(to >> 1) % SEEN_SETS];
+	return stack->seen[rvt_callstack_return_set(to)];
 }
 
 /*
- * Something has returned to @to. In place of what was seen there before, or of a frame that has
- * ended, or of the innermost: an interrupt returns hundreds of times, and must not make
- * forgotten what it interrupted.
+ * In place of what was seen there before, or of a frame that has ended, or of the innermost: an
+ * interrupt returns hundreds of times, and must not make forgotten what it interrupted.
  */
-static void note_return(struct rvt_callstack *stack, uint64_t to)
+void rvt_callstack_note_return(struct rvt_callstack *stack, uint64_t to, size_t depth)
 {
 	struct seen_return *set = seen_set(stack, to), *victim = set;
 
@@ -125,7 +124,7 @@ static void note_return(struct rvt_callstack *stack, uint64_t to)
 		if (s->depth > victim->depth)
 			victim = s;
 	}
-	*victim = (struct seen_return){ to, stack->life, stack->depth };
+	*victim = (struct seen_return){ to, stack->life, depth };
 }
 
 static size_t unwind_to(struct rvt_callstack *stack, size_t depth)
@@ -275,7 +274,7 @@ static size_t end_call(struct rvt_callstack *stack, size_t n, uint64_t to)
 	if (!trap && n < stack->depth && !stack->stacks)
 		rvt_callstack_keep(stack, n);
 	unwind_to(stack, n - 1);
-	note_return(stack, to);
+	rvt_callstack_note_return(stack, to, stack->depth);
 	return before - stack->depth;
 }
 
@@ -438,13 +437,18 @@ size_t rvt_callstack_jump(struct rvt_callstack *stack, uint64_t from, uint64_t t
 {
 	struct function function;
 	size_t n, depth;
+	bool known;
 
+	if (in_kernel(to))
+		return 0;
+	known = find_function(stack, to, &function);
+	if (known && has(&function, from))
+		return 0;
 	if (ends_signal(stack, to))
 		return unwind_to(stack, stack->depth - 1);
 	if (are_callers_looked_for(stack))
 		return look_for_interrupted(stack, to);
-	if (in_kernel(to) || !stack->depth || !find_function(stack, to, &function) ||
-	    to == function.start || has(&function, from))
+	if (!stack->depth || !known || to == function.start)
 		return 0;
 	n = find_call(stack, to);
 	if (n > stack->taken && !changes_stack(stack, n, to))

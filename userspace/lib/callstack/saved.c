@@ -96,8 +96,8 @@ static void put_seen(struct words *words, const struct rvt_callstack *stack)
 	const struct seen_return *seen = stack->seen[0];
 	uint64_t before = 0;
 
-	_Static_assert(SEEN_SETS == 1 << (SET_SHIFT - 1), "an address and its set");
-	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++) {
+	_Static_assert(RVT_CALLSTACK_RETURN_SETS == 1 << (SET_SHIFT - 1), "an address and its set");
+	for (size_t i = 0; i < RVT_CALLSTACK_RETURN_SETS * SEEN_WAYS; i++) {
 		int64_t more = in_set(seen[i].to) - before;
 
 		if (seen[i].to)
@@ -105,10 +105,10 @@ static void put_seen(struct words *words, const struct rvt_callstack *stack)
 		words_put(words, seen[i].to ? 1 + ((uint64_t)more << 1 ^ (uint64_t)(more >> 63)) :
 				 0);
 	}
-	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++)
+	for (size_t i = 0; i < RVT_CALLSTACK_RETURN_SETS * SEEN_WAYS; i++)
 		if (seen[i].to)
 			words_put(words, seen[i].depth);
-	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++)
+	for (size_t i = 0; i < RVT_CALLSTACK_RETURN_SETS * SEEN_WAYS; i++)
 		if (seen[i].to)
 			words_put(words, seen[i].life);
 }
@@ -118,7 +118,7 @@ static void get_seen(struct words *words, struct rvt_callstack *stack)
 	struct seen_return *seen = stack->seen[0];
 	uint64_t before = 0;
 
-	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++) {
+	for (size_t i = 0; i < RVT_CALLSTACK_RETURN_SETS * SEEN_WAYS; i++) {
 		uint64_t word = words_get(words);
 
 		seen[i].to = 0;
@@ -127,10 +127,10 @@ static void get_seen(struct words *words, struct rvt_callstack *stack)
 		before += (word - 1) >> 1 ^ -((word - 1) & 1);
 		seen[i].to = address_of(before, i / SEEN_WAYS);
 	}
-	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++)
+	for (size_t i = 0; i < RVT_CALLSTACK_RETURN_SETS * SEEN_WAYS; i++)
 		if (seen[i].to)
 			seen[i].depth = words_get(words);
-	for (size_t i = 0; i < SEEN_SETS * SEEN_WAYS; i++)
+	for (size_t i = 0; i < RVT_CALLSTACK_RETURN_SETS * SEEN_WAYS; i++)
 		if (seen[i].to)
 			seen[i].life = words_get(words);
 }

@@ -4,8 +4,8 @@
 #define CALLSTACK_STACK_H
 
 #include <rvtrace/callstack.h>
+#include "returns.h"
 
-#define SEEN_SETS 128
 #define SEEN_WAYS 4
 #define BACK_SLOTS 1024
 #define MAX_KEPT 64
@@ -63,7 +63,7 @@ struct rvt_callstack {
 	uint32_t backs[BACK_SLOTS];
 	struct kept_frames kept[MAX_KEPT];	/* the oldest first */
 	size_t n_kept;
-	struct seen_return seen[SEEN_SETS][SEEN_WAYS];
+	struct seen_return seen[RVT_CALLSTACK_RETURN_SETS][SEEN_WAYS];
 	uint32_t life;			/* another one for each stack that the thread is on */
 	size_t handler_ended;		/* with this depth, before the kernel goes on */
 	size_t taken;			/* another thread has gone on with the outermost frames */
