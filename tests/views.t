@@ -264,14 +264,15 @@ same "profile -f folded: all instructions"
 is "profile -f counts: all instructions" "$total" \
 	"$(view profile -f counts | awk '$1 == "ran" { n += $NF } END { print n }')"
 
-# Threads count calling contexts as one thread does, wherever their slices begin.
-for command in "report -g --json" "profile -f folded" "profile -f callgrind"; do
+# Threads count calling contexts as one thread does, and print each instruction, wherever their slices begin.
+for command in "report -g --json" "profile -f folded" "profile -f callgrind" "script --itrace=i1i -F +period" \
+	"script --itrace=bi0ns"; do
 	for jobs in 1 2 3; do
 		# shellcheck disable=SC2086 # they are several words
 		SMALL_SLICES=500 "$rv-small-slices" $command -i "$dir/perf.data" --jobs $jobs >"$dir/jobs.$jobs" 2>"$dir/said.$jobs"
 	done
 	[ "$(wc -l <"$dir/jobs.1")" -gt 20 ]
-	ok $? "$command: there are contexts"
+	ok $? "$command: there are lines"
 	for jobs in 2 3; do
 		check "$command --jobs $jobs: the same" cmp "$dir/jobs.1" "$dir/jobs.$jobs"
 		check "$command --jobs $jobs: the same messages" cmp "$dir/said.1" "$dir/said.$jobs"

@@ -44,6 +44,12 @@ static inline bool itrace_by_time(const struct itrace *itrace)
 	return itrace->unit == ITRACE_NS && itrace->period;
 }
 
+/* Whether each instruction is a sample, so that none depends on those before. */
+static inline bool itrace_each(const struct itrace *itrace)
+{
+	return itrace->unit == ITRACE_INSNS ? itrace->period <= 1 : !itrace->period;
+}
+
 /*
  * itrace_begin - begins sampling amid a trace: @seed tells how far the first period has come, so
  * that each instruction, or ns, is as likely as any other to have the first sample.

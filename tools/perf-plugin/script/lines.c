@@ -51,8 +51,9 @@ bool script_in_slices(const struct script *script)
 		return false;
 	if (script->mode == MODE_INSNS || script->mode == MODE_DATA)
 		return true;
-	return script->mode == MODE_ITRACE && !itrace->instructions && !itrace->callchain &&
-		!itrace->last_branches && !(script->fields & FIELD_CALLINDENT);
+	return script->mode == MODE_ITRACE && !itrace->callchain && !itrace->last_branches &&
+		(!itrace->instructions || itrace_each(itrace)) &&
+		!(script->fields & FIELD_CALLINDENT);
 }
 
 static int limit(const struct script *script)
