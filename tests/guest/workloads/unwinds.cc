@@ -192,6 +192,25 @@ NOINLINE static void long_jumps(int n)
 	depth = was;
 }
 
+/* Out of a recursion: only that setjmp() has returned there tells which of the calls goes on. */
+NOINLINE static void recursive_jump(int n, bool outermost)
+{
+	int was = depth;
+
+	depth++;
+	if (outermost) {
+		if (!setjmp(out))
+			recursive_jump(n, false);
+	} else if (n) {
+		recursive_jump(n - 1, false);
+	} else {
+		longjmp(out, 1);
+	}
+	depth = was + 1;
+	note();
+	depth = was;
+}
+
 static void leave_signal(int)
 {
 	siglongjmp(signal_out, 1);
@@ -336,6 +355,7 @@ int main(int argc, char **argv)
 		through_library();
 		catches_nested(i / 10 % 7);
 		long_jumps(i % 4);
+		recursive_jump(i % 4, true);
 		is_even(i % 8);
 		note();
 		if (i % 100 == 0)
