@@ -9,6 +9,7 @@
 #include "common/names.h"
 #include "common/text.h"
 #include "profile/profile.h"
+#include "util/array.h"
 
 struct tree {
 	struct contexts contexts;
@@ -56,37 +57,51 @@ int tree_run(void *data, struct view *view, uint64_t *errors)
 	return contexts_run(&tree->contexts, view, errors);
 }
 
-/* As FlameGraph's scripts have it: a semicolon begins another frame. */
-static void write_name(const char *name, FILE *out)
+/* The names from the thread on, each with a semicolon behind it. */
+struct path {
+	char *text;
+	size_t room;
+	size_t ends[CONTEXT_MAX_DEPTH + 1];	/* by depth of the last name */
+};
+
+/*
+ * As FlameGraph's scripts have it: a semicolon begins another frame, so none is in a name. 0 or
+ * -ENOMEM.
+ */
+static int add_name(struct path *path, const struct context *node)
 {
-	for (const char *end; (end = strchr(name, ';')); name = end + 1) {
-		fwrite(name, 1, end - name, out);
-		fputc(':', out);
-	}
-	fputs(name, out);
+	const char *name = context_label(node), *kernel = node->kernel ? "_[k]" : "";
+	size_t end = path->ends[node->depth - 1], len = strlen(name), more = strlen(kernel);
+	int err = array_reserve(&path->text, &path->room, end, len + more + 1);
+	char *text = path->text + end;
+
+	if (err)
+		return err;
+	memcpy(text, name, len);
+	for (char *at = text; (at = memchr(at, ';', text + len - at)); at++)
+		*at = ':';
+	memcpy(text + len, kernel, more);
+	text[len + more] = ';';
+	path->ends[node->depth] = end + len + more + 1;
+	return 0;
 }
 
-static void write_path(const struct context *node, const struct context *root, FILE *out)
-{
-	if (node->parent != root) {
-		write_path(node->parent, root, out);
-		fputc(';', out);
-	}
-	write_name(context_label(node), out);
-	if (node->kernel)
-		fputs("_[k]", out);
-}
-
-static void write_folded(struct tree *tree, FILE *out)
+static int write_folded(struct tree *tree, FILE *out)
 {
 	struct context *root = &tree->contexts.root;
+	struct path path = { .text = NULL };
+	int err = 0;
 
-	for (const struct context *node = root; node; node = context_next(root, node)) {
-		if (!node->self)
+	for (const struct context *node = context_next(root, root); node && !err;
+	     node = context_next(root, node)) {
+		err = add_name(&path, node);
+		if (err || !node->self)
 			continue;
-		write_path(node, root, out);
+		fwrite(path.text, 1, path.ends[node->depth] - 1, out);
 		fprintf(out, " %" PRIu64 "\n", node->self);
 	}
+	free(path.text);
+	return err;
 }
 
 /* Reads a line that write_folded() wrote: "THREAD;FUNCTION;KERNEL_FUNCTION_[k] COUNT". */
@@ -231,7 +246,7 @@ int tree_write(void *data, const char *name, const char *dso, FILE *out)
 	if (!strcmp(name, "svg"))
 		write_svg(data, out);
 	else
-		write_folded(data, out);
+		return write_folded(tree, out);
 	return 0;
 }
 

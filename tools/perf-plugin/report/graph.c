@@ -129,15 +129,14 @@ static void print_line(const struct graph_options *options, const struct context
 		       double percent, unsigned int depth)
 {
 	enum color color = color_of_percent(percent);
+	const bool file = *node->dso;
 
 	printf("   %s%6.2f%%%s %16" PRIu64, color_begin(color), percent, color_end(color),
 	       node->total);
 	if (options->order == GRAPH_CALLER)
 		printf(" %16" PRIu64, node->self);
-	printf("  %*s%s%s", depth * 2, "", node->kernel ? "[k] " : "", node->name);
-	if (*node->dso)
-		printf(" (%s)", node->dso);
-	putchar('\n');
+	printf("  %*s%s%s%s%s%s\n", depth * 2, "", node->kernel ? "[k] " : "", node->name,
+	       file ? " (" : "", node->dso, file ? ")" : "");
 }
 
 static void print_node(struct graph *graph, const struct context *node, uint64_t all,
