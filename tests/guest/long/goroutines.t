@@ -3,6 +3,7 @@
 # Call stacks of a Go program, whose goroutines take turns on threads and move between them: as deep
 # as the program itself says that it is, each on its own stack.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../contexts-lib.sh"
 
 command -v go >/dev/null || skip_all "there is no Go compiler (Debian: golang-go)"
 mkdir -p "$guest_bin"
@@ -45,6 +46,7 @@ for what in user kernel; do
 	awk '{ print $2 < 50 ? $2 : 50 }' "$dir/share/$what" | sort -n | uniq -c >"$dir/said"
 	depths $what >"$dir/$what"
 	check "$what: each depth as often in the call trace" diff "$dir/said" "$dir/$what"
+	same_contexts $what
 	view $what stat --stacks >"$dir/stat" 2>"$dir/stat.err"
 	is "$what: no stack is cut off for good" "call stacks were cut off 0 times" \
 		"$(grep 'cut off' "$dir/stat")"

@@ -3,6 +3,7 @@
 # Call stacks of a program that leaves functions by exceptions, long jumps, signals and coroutines:
 # as deep as the program itself says that it is.
 . "$(dirname "$0")/../lib.sh"
+. "$(dirname "$0")/../contexts-lib.sh"
 
 mkdir -p "$guest_bin"
 check "cross-compile the workload" "$LAB" cross g++ -O2 -Wall -Wextra -Werror \
@@ -36,16 +37,7 @@ for what in user kernel; do
 	ok $? "$what: the program says how deep it is"
 	depths $what >"$dir/$what"
 	check "$what: the call trace says the same, each time" diff "$dir/share/$what" "$dir/$what"
-	for command in "report -g --json" "profile -f callgrind"; do
-		for jobs in 1 3; do
-			# shellcheck disable=SC2086 # they are several words
-			SMALL_SLICES=20000 "$HOST/perf-rvtrace-small-slices" $command --jobs $jobs -i "$dir/share/$what.data" \
-				--symfs "$dir/share:$("$LAB" path guest)" >"$dir/jobs.$jobs" 2>/dev/null
-		done
-		[ "$(wc -l <"$dir/jobs.1")" -gt 100 ]
-		ok $? "$what: $command has contexts"
-		check "$what: $command --jobs 3: the same" cmp "$dir/jobs.1" "$dir/jobs.3"
-	done
+	same_contexts $what
 	view $what stat --stacks >"$dir/stat" 2>"$dir/stat.err"
 	is "$what: no stack is cut off" "call stacks were cut off 0 times" "$(grep 'cut off' "$dir/stat")"
 	deepest=$(sort -n "$dir/share/$what" | tail -n 1)
