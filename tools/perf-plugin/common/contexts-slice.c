@@ -105,6 +105,12 @@ static uint32_t add_node(struct contexts_slice *slice, uint32_t parent, const st
 	return number;
 }
 
+/* What is not known may be the kernel's or the program's. */
+static bool is_of(const struct node *node, const struct label *label, uint64_t addr)
+{
+	return node->label == label && (int64_t)(node->ran.addr ^ addr) >= 0;
+}
+
 /*
  * Finds or makes the node of the function at @addr below @parent, and moves it to the front of its
  * siblings.
@@ -115,7 +121,7 @@ static uint32_t get_node(struct contexts_slice *slice, const struct rvt_hart_flo
 	const struct label *label = places_label(slice->places, hart->space, addr);
 	uint32_t *first = &slice->nodes[parent].child, *link = first, number;
 
-	while (*link && slice->nodes[*link].label != label)
+	while (*link && !is_of(&slice->nodes[*link], label, addr))
 		link = &slice->nodes[*link].sibling;
 	number = *link;
 	if (number && link == first)
@@ -200,8 +206,9 @@ int contexts_slice_line(void *ctx, struct rvt_hart_flow *hart,
 	(void)stack;
 	if (err)
 		return err;
-	if (!slice->current || slice->nodes[slice->current].label !=
-			       places_label(slice->places, hart->space, line->first))
+	if (!slice->current ||
+	    !is_of(&slice->nodes[slice->current],
+		   places_label(slice->places, hart->space, line->first), line->first))
 		slice->current = get_node(slice, hart, caller(slice), line->first);
 	ran = &slice->nodes[slice->current].ran;
 	ran->insns += line->insns;
