@@ -9,6 +9,7 @@
 #include "common/contexts-slice.h"
 #include "common/pages.h"
 #include "common/tape.h"
+#include "session/access.h"
 #include "util/array.h"
 
 /* Takes what tapes have, in order. */
@@ -16,6 +17,7 @@ struct joining {
 	struct contexts *contexts;
 	struct view *view;
 	struct tape_reader *reader;
+	struct threaded threaded;
 	struct context **tree;	/* the tree at hand: contexts by number, the first is who called */
 	size_t n, room;
 	uint64_t errors;
@@ -82,7 +84,8 @@ static void *open_maker(void *ctx, struct rvt_session_sink *sink)
 	maker->places = places_create(view_session(joining->view));
 	maker->transfers = transfers_create(&ops, joining->view, 0);
 	if (maker->places)
-		maker->slice = contexts_slice_create(joining->view, maker->places, &maker->tape,
+		maker->slice = contexts_slice_create(joining->view, maker->places,
+						     &joining->threaded, &maker->tape,
 						     count_calls);
 	if (!maker->slice || !maker->transfers) {
 		close_maker(maker, false);
@@ -103,13 +106,10 @@ static void begin_page(void *ctx, const struct pages_slice *page)
 	contexts_slice_clear(maker->slice);
 }
 
-/*
- * What other buffers have may come in between, also before what the slice has not written yet: that
- * is of a thread which runs here, and nowhere else. An error shows at the end.
- */
+/* An error shows at the end. */
 static void tell_moment(void *ctx)
 {
-	tape_moment(&((struct maker *)ctx)->tape);
+	contexts_slice_moment(((struct maker *)ctx)->slice);
 }
 
 static int end_page(void *ctx)
@@ -178,11 +178,15 @@ static int run_slices(struct joining *joining)
 		.close = close_maker, .begin = begin_page, .moment = tell_moment, .end = end_page,
 		.again = start_again, .anew = true, .run = run,
 	};
-	int err;
+	int err = rvt_session_threaded(view_session(joining->view), &joining->threaded.pids,
+				       &joining->threaded.n);
 
+	if (err)
+		return err;
 	joining->reader = tape_reader_create(joining->view, true, &reads);
 	err = joining->reader ? tape_run(joining->reader, &ops) : -ENOMEM;
 	tape_reader_destroy(joining->reader);
+	free(joining->threaded.pids);
 	free(joining->tree);
 	return err;
 }

@@ -36,7 +36,9 @@ struct contexts_slice {
 	const struct rvt_callstack_code *code;
 	bool count_calls;
 	bool passed;			/* the last step is on the tape */
+	const struct threaded *threaded;
 	struct tape_hart hart;		/* whose all this is, if there is anything */
+	bool shares;			/* its thread's process has others */
 	uint32_t current;		/* node of the function that ran last; 0: not known */
 	struct node nodes[MAX_NODES];
 	uint32_t n_nodes;
@@ -48,13 +50,15 @@ struct contexts_slice {
 };
 
 struct contexts_slice *contexts_slice_create(struct view *view, struct places *places,
-					     struct tape *tape, bool count_calls)
+					     const struct threaded *threaded, struct tape *tape,
+					     bool count_calls)
 {
 	struct contexts_slice *slice = calloc(1, sizeof(*slice));
 
 	if (!slice)
 		return NULL;
 	slice->places = places;
+	slice->threaded = threaded;
 	slice->tape = tape;
 	slice->count_calls = count_calls;
 	slice->unwind = rvt_unwind_create(rvt_session_symbols(view_session(view)));
@@ -182,15 +186,40 @@ static bool is_full(const struct contexts_slice *slice)
 		slice->n_returns == MAX_RETURNS;
 }
 
+int contexts_slice_moment(struct contexts_slice *slice)
+{
+	int err = slice->shares ? contexts_slice_write(slice) : 0;
+
+	return err ? err : tape_moment(slice->tape);
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	const int32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static bool shares(const struct contexts_slice *slice, const struct rvt_task *task)
+{
+	return task && slice->threaded->n &&
+		bsearch(&task->pid, slice->threaded->pids, slice->threaded->n, sizeof(int32_t),
+			compare_pids);
+}
+
 /* Something of @flow follows. */
 static int begin(struct contexts_slice *slice, const struct rvt_hart_flow *flow)
 {
 	const struct tape_hart hart = tape_hart(flow);
 	int err = 0;
 
-	if (!tape_same_hart(&hart, &slice->hart) || is_full(slice))
+	if (!tape_same_hart(&hart, &slice->hart)) {
 		err = contexts_slice_write(slice);
-	slice->hart = hart;
+		slice->hart = hart;
+		slice->shares = shares(slice, flow->task);
+	} else if (is_full(slice)) {
+		err = contexts_slice_write(slice);
+	}
 	return err;
 }
 

@@ -13,9 +13,18 @@
 
 struct contexts_slice;
 
-/* @count_calls: as in struct contexts. The others must outlive it. NULL: out of memory. */
+/* Processes whose threads share call stacks (rvt_sideband_threaded()). */
+struct threaded {
+	int32_t *pids;
+	size_t n;
+};
+
+/*
+ * @places and @threaded must outlive it. @count_calls: as in struct contexts. NULL: out of memory.
+ */
 struct contexts_slice *contexts_slice_create(struct view *view, struct places *places,
-					     struct tape *tape, bool count_calls);
+					     const struct threaded *threaded, struct tape *tape,
+					     bool count_calls);
 /* @slice may be NULL. */
 void contexts_slice_destroy(struct contexts_slice *slice);
 
@@ -32,6 +41,12 @@ int contexts_slice_jump(void *ctx, struct rvt_hart_flow *hart,
 
 /* Writes to the tape what was counted, and the calls that have not returned. 0 or -EIO. */
 int contexts_slice_write(struct contexts_slice *slice);
+/*
+ * What other buffers have may come here. What was not written yet may come behind that, if the
+ * thread's stack is its own. Where threads share stacks, as Go's do, one looks at the calls of the
+ * others: then it is written. 0 or -EIO.
+ */
+int contexts_slice_moment(struct contexts_slice *slice);
 /* Forgets what was not written. */
 void contexts_slice_clear(struct contexts_slice *slice);
 

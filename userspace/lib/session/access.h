@@ -32,6 +32,12 @@ int rvt_session_take_share(struct rvt_session *session, unsigned int share, unsi
 const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_session *session);
 
 /*
+ * rvt_session_threaded - which processes of a recording have several threads, as
+ * rvt_sideband_threaded() says.
+ */
+int rvt_session_threaded(const struct rvt_session *session, int32_t **pids, size_t *n);
+
+/*
  * A recording that is still being made. The file has all of it but AUX data and what happens from
  * now on (an empty PERF_RECORD_AUXTRACE for each AUX buffer), and the kernel's code is that of now.
  * options.by_cpu and .jobs mean nothing: hart flows are independent of each other, as with .by_cpu.

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include "sideband/threads.h"
 #include "state.h"
 #include "util/sized.h"
 
@@ -121,6 +122,11 @@ struct rvt_symbols *rvt_session_symbols(const struct rvt_session *session)
 const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_session *session)
 {
 	return session->has_time_conv ? &session->time_conv : NULL;
+}
+
+int rvt_session_threaded(const struct rvt_session *session, int32_t **pids, size_t *n)
+{
+	return rvt_sideband_threaded(session->sideband, pids, n);
 }
 
 const struct rvt_missing *rvt_session_missing(const struct rvt_session *session, size_t n)
