@@ -12,6 +12,12 @@
 #include "session/access.h"
 #include "util/array.h"
 
+/* tape_base() */
+struct base {
+	uint64_t hart;		/* .number */
+	struct context *caller;
+};
+
 /* Takes what tapes have, in order. */
 struct joining {
 	struct contexts *contexts;
@@ -20,6 +26,8 @@ struct joining {
 	struct threaded threaded;
 	struct context **tree;	/* the tree at hand: contexts by number, the first is who called */
 	size_t n, room;
+	struct base *bases;	/* of trees that come later, one for each hart flow */
+	size_t n_bases, bases_room;
 	uint64_t errors;
 };
 
@@ -124,18 +132,57 @@ static int end_page(void *ctx)
 
 /* ---- joining ---- */
 
+/* NULL: out of memory. */
+static struct base *get_base(struct joining *joining, uint64_t hart)
+{
+	struct base *base = joining->bases;
+
+	while (base < joining->bases + joining->n_bases && base->hart != hart)
+		base++;
+	if (base < joining->bases + joining->n_bases)
+		return base;
+	if (array_reserve(&joining->bases, &joining->bases_room, joining->n_bases, 1))
+		return NULL;
+	base = &joining->bases[joining->n_bases++];
+	*base = (struct base){ .hart = hart };
+	return base;
+}
+
+static int take_base(void *ctx, struct rvt_hart_flow *hart, struct rvt_callstack *stack)
+{
+	struct joining *joining = ctx;
+	struct base *base = get_base(joining, hart->number);
+
+	if (!base)
+		return -ENOMEM;
+	base->caller = contexts_caller(joining->contexts, hart, stack);
+	return base->caller ? 0 : -ENOMEM;
+}
+
+/* A tree comes. NULL: out of memory. */
+static struct context *find_caller(struct joining *joining, struct rvt_hart_flow *hart,
+				   const struct tape_ran *ran, struct rvt_callstack *stack)
+{
+	const struct base *base;
+
+	if (ran->place == TAPE_BEGINS)
+		return contexts_caller(joining->contexts, hart, stack);
+	base = get_base(joining, hart->number);
+	return base ? base->caller : NULL;
+}
+
 static int count_ran(void *ctx, struct rvt_hart_flow *hart, const struct tape_ran *ran,
 		     struct rvt_callstack *stack)
 {
 	struct joining *joining = ctx;
 	struct context *context;
 
-	if (ran->begins)
+	if (ran->place != TAPE_GOES_ON)
 		joining->n = 0;
 	if (array_reserve(&joining->tree, &joining->room, joining->n, 2))
 		return -ENOMEM;
-	if (ran->begins)
-		joining->tree[joining->n++] = contexts_caller(joining->contexts, hart, stack);
+	if (!joining->n)
+		joining->tree[joining->n++] = find_caller(joining, hart, ran, stack);
 	if (ran->parent >= joining->n)
 		return -EINVAL;
 	context = contexts_below(joining->contexts, hart, joining->tree[ran->parent], ran);
@@ -158,7 +205,7 @@ static void start_again(void *ctx)
 
 	view_forget(joining->view);
 	contexts_forget(joining->contexts);
-	joining->n = 0;
+	joining->n = joining->n_bases = 0;
 	tape_reader_restart(joining->reader, 0);
 }
 
@@ -172,7 +219,8 @@ static int run(void *ctx, const struct rvt_session_sink *sink,
 
 static int run_slices(struct joining *joining)
 {
-	const struct tape_reads reads = { .ctx = joining, .ran = count_ran, .after = note_call };
+	const struct tape_reads reads = { .ctx = joining, .ran = count_ran, .base = take_base,
+					  .after = note_call };
 	const struct pages_ops ops = {
 		.ctx = joining, .overlap = true, .open = open_maker,
 		.close = close_maker, .begin = begin_page, .moment = tell_moment, .end = end_page,
@@ -188,6 +236,7 @@ static int run_slices(struct joining *joining)
 	tape_reader_destroy(joining->reader);
 	free(joining->threaded.pids);
 	free(joining->tree);
+	free(joining->bases);
 	return err;
 }
 

@@ -44,6 +44,8 @@ struct contexts_slice {
 	uint32_t n_nodes;
 	struct open_call calls[MAX_CALLS];
 	uint32_t n_calls;
+	uint32_t n_told;	/* so many calls are on the tape: the reader's stack has them */
+	bool based;		/* the tape says above which stack the tree is */
 	struct noted_return returns[MAX_RETURNS];
 	uint32_t n_returns;
 	uint32_t last_return[RVT_CALLSTACK_RETURN_SETS];	/* number of the last one + 1 */
@@ -79,15 +81,21 @@ void contexts_slice_destroy(struct contexts_slice *slice)
 	free(slice);
 }
 
+static void clear_returns(struct contexts_slice *slice)
+{
+	if (slice->n_returns)
+		memset(slice->last_return, 0, sizeof(slice->last_return));
+	slice->n_returns = 0;
+}
+
 void contexts_slice_clear(struct contexts_slice *slice)
 {
 	slice->nodes[BASE].child = 0;
 	slice->n_nodes = BASE + 1;
-	slice->n_calls = 0;
+	slice->n_calls = slice->n_told = 0;
+	slice->based = false;
 	slice->current = 0;
-	if (slice->n_returns)
-		memset(slice->last_return, 0, sizeof(slice->last_return));
-	slice->n_returns = 0;
+	clear_returns(slice);
 }
 
 /* ---- the tree ---- */
@@ -103,8 +111,7 @@ static uint32_t add_node(struct contexts_slice *slice, uint32_t parent, const st
 	uint32_t number = slice->n_nodes++;
 
 	slice->nodes[number] = (struct node){
-		.label = label, .ran = { .begins = number == BASE + 1, .parent = parent,
-					 .addr = addr },
+		.label = label, .ran = { .place = TAPE_GOES_ON, .parent = parent, .addr = addr },
 	};
 	return number;
 }
@@ -145,20 +152,30 @@ static int write_tree(struct contexts_slice *slice)
 {
 	int err = 0;
 
+	slice->nodes[BASE + 1].ran.place = slice->based ? TAPE_BEGINS_ABOVE : TAPE_BEGINS;
 	for (uint32_t i = BASE + 1; i < slice->n_nodes && !err; i++)
 		err = tape_ran(slice->tape, &slice->hart, &slice->nodes[i].ran);
-	for (uint32_t i = 0; i < slice->n_returns && !err; i++)
-		err = tape_returned(slice->tape, &slice->hart, slice->returns[i].to,
-				    slice->returns[i].depth);
 	return err;
 }
 
-static int write_calls(struct contexts_slice *slice)
+static int write_returns(struct contexts_slice *slice)
 {
 	int err = 0;
 
-	for (uint32_t i = 0; i < slice->n_calls && !err; i++) {
-		const struct open_call *call = &slice->calls[i];
+	for (uint32_t i = 0; i < slice->n_returns && !err; i++)
+		err = tape_returned(slice->tape, &slice->hart, slice->returns[i].to,
+				    (int64_t)slice->returns[i].depth - slice->n_told);
+	clear_returns(slice);
+	return err;
+}
+
+/* What is not on the tape yet. */
+static int write_calls(struct contexts_slice *slice)
+{
+	int err = write_returns(slice);
+
+	for (; slice->n_told < slice->n_calls && !err; slice->n_told++) {
+		const struct open_call *call = &slice->calls[slice->n_told];
 		const struct rvt_step step = {
 			.kind = RVT_STEP_TRANSFER, .transfer = RVT_TRANSFER_CALL,
 			.from = call->from, .to = call->to, .back = call->back,
@@ -186,9 +203,20 @@ static bool is_full(const struct contexts_slice *slice)
 		slice->n_returns == MAX_RETURNS;
 }
 
+/* Has the reader's stack be what the thread's is, and goes on with the tree. */
+static int tell_calls(struct contexts_slice *slice)
+{
+	int err = 0;
+
+	if (!slice->based && slice->n_nodes > BASE + 1)
+		err = tape_base(slice->tape, &slice->hart);
+	slice->based |= slice->n_nodes > BASE + 1;
+	return err ? err : write_calls(slice);
+}
+
 int contexts_slice_moment(struct contexts_slice *slice)
 {
-	int err = slice->shares ? contexts_slice_write(slice) : 0;
+	int err = slice->shares ? contexts_slice_write(slice) : tell_calls(slice);
 
 	return err ? err : tape_moment(slice->tape);
 }
@@ -273,20 +301,31 @@ static void note_return(struct contexts_slice *slice, uint64_t to)
  * Returns whether that ends the innermost call here. An exception may go on where the call would
  * have returned to, and ends a call further out.
  */
-static bool take_return(struct contexts_slice *slice, const struct rvt_hart_flow *hart,
-			uint64_t to)
+static bool is_return(const struct contexts_slice *slice, uint64_t to)
 {
-	const struct open_call *call = slice->calls + slice->n_calls;
+	return slice->n_calls && slice->calls[slice->n_calls - 1].back == to &&
+		((int64_t)to < 0 || !slice->code->is_landing_pad(slice->code->ctx, to));
+}
 
-	if (!slice->n_calls || (--call)->back != to ||
-	    ((int64_t)to >= 0 && slice->code->is_landing_pad(slice->code->ctx, to)))
-		return false;
-	if (slice->count_calls)
+/* The innermost call has returned, as @step says. One that was told has been counted. */
+static int take_return(struct contexts_slice *slice, const struct rvt_hart_flow *hart,
+		       const struct rvt_step *step)
+{
+	const struct open_call *call = &slice->calls[slice->n_calls - 1];
+	bool told = slice->n_told == slice->n_calls;
+	int err;
+
+	if (slice->count_calls && !told)
 		slice->nodes[get_node(slice, hart, call->caller, call->to)].ran.calls++;
 	slice->current = call->caller;
 	slice->n_calls--;
-	note_return(slice, to);
-	return true;
+	if (!told) {
+		note_return(slice, step->to);
+		return 0;
+	}
+	err = write_returns(slice);
+	slice->n_told--;
+	return err ? err : tape_step(slice->tape, &slice->hart, step);
 }
 
 /* Returns whether the jump changes no stack (rvt_callstack_jump()). */
@@ -327,7 +366,8 @@ int contexts_slice_step(void *ctx, struct rvt_hart_flow *hart, const struct rvt_
 		take_call(slice, hart, step);
 		return 0;
 	case RVT_TRANSFER_RETURN:
-		return take_return(slice, hart, step->to) ? 0 : pass(slice, step);
+		return is_return(slice, step->to) ? take_return(slice, hart, step) :
+			pass(slice, step);
 	case RVT_TRANSFER_JUMP:
 		return stays(slice, step->from, step->to) ? 0 : pass(slice, step);
 	default:

@@ -42,9 +42,9 @@ int contexts_slice_jump(void *ctx, struct rvt_hart_flow *hart,
 /* Writes to the tape what was counted, and the calls that have not returned. 0 or -EIO. */
 int contexts_slice_write(struct contexts_slice *slice);
 /*
- * What other buffers have may come here. What was not written yet may come behind that, if the
- * thread's stack is its own. Where threads share stacks, as Go's do, one looks at the calls of the
- * others: then it is written. 0 or -EIO.
+ * What other buffers have may come here. The reader's stack is then what the thread's is. The tree
+ * may come later; but where threads share stacks, as Go's do, other threads may have changed this
+ * one, and it is written. 0 or -EIO.
  */
 int contexts_slice_moment(struct contexts_slice *slice);
 /* Forgets what was not written. */

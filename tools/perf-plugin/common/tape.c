@@ -16,8 +16,9 @@ enum item {
 	ITEM_RECORD,	/* and the record itself */
 	ITEM_HART,	/* buffer, cpu: whose what follows is; the address before is 0 */
 	ITEM_TASK,	/* what it runs: .tid + 1, .guest, .moved */
-	ITEM_RAN,	/* struct tape_ran, .parent + 1, or 0 where it begins */
-	ITEM_RETURNED,	/* where to, and at what depth */
+	ITEM_RAN,	/* struct tape_ran, .place and .parent as their sum */
+	ITEM_BASE,
+	ITEM_RETURNED,	/* where to, and how much deeper */
 	ITEM_STEP = 0x80,	/* and bits of this byte; .from and .to, as far as it has them */
 };
 
@@ -41,11 +42,14 @@ static void put_number(struct tape *tape, uint64_t number)
 	put_byte(tape, number);
 }
 
+static void put_difference(struct tape *tape, int64_t difference)
+{
+	put_number(tape, (uint64_t)difference << 1 ^ (difference < 0 ? UINT64_MAX : 0));
+}
+
 static void put_address(struct tape *tape, uint64_t address)
 {
-	int64_t difference = address - tape->last;
-
-	put_number(tape, (uint64_t)difference << 1 ^ (difference < 0 ? UINT64_MAX : 0));
+	put_difference(tape, address - tape->last);
 	tape->last = address;
 }
 
@@ -153,7 +157,7 @@ int tape_ran(struct tape *tape, const struct tape_hart *hart, const struct tape_
 	if (err)
 		return err;
 	put_byte(tape, ITEM_RAN);
-	put_number(tape, ran->begins ? 0 : (uint64_t)ran->parent + 1);
+	put_number(tape, (uint64_t)ran->place + ran->parent);
 	put_address(tape, ran->addr);
 	put_number(tape, ran->insns);
 	put_number(tape, ran->lines);
@@ -162,7 +166,16 @@ int tape_ran(struct tape *tape, const struct tape_hart *hart, const struct tape_
 	return 0;
 }
 
-int tape_returned(struct tape *tape, const struct tape_hart *hart, uint64_t to, size_t depth)
+int tape_base(struct tape *tape, const struct tape_hart *hart)
+{
+	int err = put_hart(tape, hart);
+
+	if (!err)
+		put_byte(tape, ITEM_BASE);
+	return err;
+}
+
+int tape_returned(struct tape *tape, const struct tape_hart *hart, uint64_t to, int64_t above)
 {
 	int err = put_hart(tape, hart);
 
@@ -170,7 +183,7 @@ int tape_returned(struct tape *tape, const struct tape_hart *hart, uint64_t to, 
 		return err;
 	put_byte(tape, ITEM_RETURNED);
 	put_address(tape, to);
-	put_number(tape, depth);
+	put_difference(tape, above);
 	return 0;
 }
 
@@ -292,10 +305,11 @@ static int read_step(struct tape_reader *reader, struct item_reader *item, uint8
 static int read_ran(struct tape_reader *reader, struct item_reader *item)
 {
 	uint64_t place = get_number(item);
-	struct tape_ran ran = { .begins = !place, .parent = place ? place - 1 : 0 };
-	struct rvt_callstack *stack;
-	int err;
+	struct tape_ran ran = { .place = place < TAPE_GOES_ON ? place : TAPE_GOES_ON };
+	struct rvt_callstack *stack = NULL;
+	int err = 0;
 
+	ran.parent = place - ran.place;
 	ran.addr = reader->last + get_difference(item);
 	ran.insns = get_number(item);
 	ran.lines = get_number(item);
@@ -304,14 +318,25 @@ static int read_ran(struct tape_reader *reader, struct item_reader *item)
 	if (item->failed)
 		return 0;
 	reader->last = ran.addr;
-	err = rvt_transfers_stack(reader->transfers, reader->hart, &stack);
+	/* the stack may have gone on by now, or be of another program */
+	if (ran.place == TAPE_BEGINS)
+		err = rvt_transfers_stack(reader->transfers, reader->hart, &stack);
 	return err || !reader->reads.ran ? err :
 		reader->reads.ran(reader->reads.ctx, reader->hart, &ran, stack);
 }
 
+static int read_base(struct tape_reader *reader)
+{
+	struct rvt_callstack *stack;
+	int err = rvt_transfers_stack(reader->transfers, reader->hart, &stack);
+
+	return err || !reader->reads.base ? err :
+		reader->reads.base(reader->reads.ctx, reader->hart, stack);
+}
+
 static int read_returned(struct tape_reader *reader, struct item_reader *item)
 {
-	uint64_t to = reader->last + get_difference(item), depth = get_number(item);
+	uint64_t to = reader->last + get_difference(item), above = get_difference(item);
 	struct rvt_callstack *stack;
 	int err;
 
@@ -320,7 +345,7 @@ static int read_returned(struct tape_reader *reader, struct item_reader *item)
 	reader->last = to;
 	err = rvt_transfers_stack(reader->transfers, reader->hart, &stack);
 	if (!err)
-		rvt_callstack_note_return(stack, to, rvt_callstack_depth(stack) + depth);
+		rvt_callstack_note_return(stack, to, rvt_callstack_depth(stack) + above);
 	return err;
 }
 
@@ -362,6 +387,8 @@ static int read_item(struct tape_reader *reader, struct item_reader *item)
 		return read_task(reader, item);
 	if (head == ITEM_RAN)
 		return read_ran(reader, item);
+	if (head == ITEM_BASE)
+		return read_base(reader);
 	if (head == ITEM_RETURNED)
 		return read_returned(reader, item);
 	return head & ITEM_STEP ? read_step(reader, item, head) : -EINVAL;

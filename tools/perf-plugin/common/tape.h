@@ -22,12 +22,11 @@ struct tape_hart {
 };
 
 /*
- * What a function did in one context, of all that ran since the last step: those contexts are a
- * tree, in which each comes behind its parent. .calls: of the function there, by calls that have
- * returned, or by jumps.
+ * What a function did in one context of a tree, in which each comes behind its parent. .calls: of
+ * the function there, by calls that have returned, or by jumps.
  */
 struct tape_ran {
-	bool begins;		/* a tree, for the stack that there is now */
+	enum { TAPE_BEGINS, TAPE_BEGINS_ABOVE, TAPE_GOES_ON } place;	/* see tape_base() */
 	uint32_t parent;	/* number in the tree, from 1 on; 0: caller of what runs */
 	uint64_t addr;		/* in the function */
 	uint64_t insns, lines, ns, calls;
@@ -57,8 +56,16 @@ void tape_steps(struct tape *tape, struct transfers *transfers);
 /* Each returns 0 or -EIO. */
 int tape_step(struct tape *tape, const struct tape_hart *hart, const struct rvt_step *step);
 int tape_ran(struct tape *tape, const struct tape_hart *hart, const struct tape_ran *ran);
-/* A call that no step tells of has returned to @to, @depth frames above the innermost. */
-int tape_returned(struct tape *tape, const struct tape_hart *hart, uint64_t to, size_t depth);
+/*
+ * A tree that comes later (TAPE_BEGINS_ABOVE) is above the stack that there is now; of one with
+ * TAPE_BEGINS it is the stack that there is then. A hart has one such base, the last.
+ */
+int tape_base(struct tape *tape, const struct tape_hart *hart);
+/*
+ * A call that no step tells of has returned to @to, and left @above frames more than there are now,
+ * or fewer.
+ */
+int tape_returned(struct tape *tape, const struct tape_hart *hart, uint64_t to, int64_t above);
 /*
  * A record, all of it; @hart: at whose stack it is to be, or NULL: it needs none. 0 or -EIO.
  */
@@ -72,10 +79,11 @@ struct tape_reader;
 /* What is read, in order. Each returns 0, or -errno to end it; those of no use may be NULL. */
 struct tape_reads {
 	void *ctx;
-	/* Aligned, and may be changed. @stack: NULL if it needs none. */
+	/* Aligned, and may be changed. @stack: NULL if it needs none, or (.ran) none is begun. */
 	int (*record)(void *ctx, struct perf_event_header *record, struct rvt_callstack *stack);
 	int (*ran)(void *ctx, struct rvt_hart_flow *hart, const struct tape_ran *ran,
 		   struct rvt_callstack *stack);
+	int (*base)(void *ctx, struct rvt_hart_flow *hart, struct rvt_callstack *stack);
 	/* A step: as in struct rvt_transfers_ops, but without .flags and .event. */
 	int (*after)(void *ctx, struct rvt_hart_flow *hart, const struct rvt_transfer *transfer,
 		     struct rvt_callstack *stack, size_t ended);
