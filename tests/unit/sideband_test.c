@@ -13,6 +13,7 @@
 #include <rvtrace/sideband.h>
 #include <rvtrace/switches.h>
 #include <rvtrace/user-code.h>
+#include "sideband/threads.h"
 
 #define ADDR 0x10000
 #define LEN 0x1000
@@ -176,6 +177,25 @@ static void fork_copies_threads_share(void **state)
 	assert_int_equal(byte_of(task_at(f, 125, 10)), 0xbb);
 	assert_int_equal(byte_of(task_at(f, 125, 20)), 0xaa);
 	assert_ptr_equal(task_at(f, 125, 10)->space, task_at(f, 125, 11)->space);
+}
+
+/* Threads are known by what they or their parents are seen to do. */
+static void processes_with_threads(void **state)
+{
+	struct fixture *f = *state;
+	int32_t *pids;
+	size_t n;
+
+	add_comm(f, 10, 50, 50, false, "alone");
+	add_comm(f, 20, 40, 41, false, "named");
+	add_fork(f, 100, 30, 31, 30, 30);
+	add_fork(f, 110, 60, 60, 20, 21);	/* a process, forked by a thread */
+	add_fork(f, 120, 30, 32, 30, 30);
+	assert_int_equal(rvt_sideband_threaded(f->sideband, &pids, &n), 0);
+	assert_int_equal(n, 3);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(pids[i], 20 + 10 * (int)i);
+	free(pids);
 }
 
 /* The id 20 is first a process of its own, later a thread of 10, later a process again. */
@@ -716,6 +736,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(ended_tasks, setup, teardown),
 		cmocka_unit_test_setup_teardown(exec_replaces_mappings, setup, teardown),
 		cmocka_unit_test_setup_teardown(fork_copies_threads_share, setup, teardown),
+		cmocka_unit_test_setup_teardown(processes_with_threads, setup, teardown),
 		cmocka_unit_test_setup_teardown(reused_ids, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_runs, setup, teardown),
 		cmocka_unit_test_setup_teardown(who_runs_by_bpf, setup, teardown),
