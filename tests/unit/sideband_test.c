@@ -183,19 +183,18 @@ static void fork_copies_threads_share(void **state)
 static void processes_with_threads(void **state)
 {
 	struct fixture *f = *state;
-	int32_t *pids;
-	size_t n;
+	struct rvt_threaded threaded;
 
 	add_comm(f, 10, 50, 50, false, "alone");
 	add_comm(f, 20, 40, 41, false, "named");
 	add_fork(f, 100, 30, 31, 30, 30);
 	add_fork(f, 110, 60, 60, 20, 21);	/* a process, forked by a thread */
 	add_fork(f, 120, 30, 32, 30, 30);
-	assert_int_equal(rvt_sideband_threaded(f->sideband, &pids, &n), 0);
-	assert_int_equal(n, 3);
-	for (size_t i = 0; i < n; i++)
-		assert_int_equal(pids[i], 20 + 10 * (int)i);
-	free(pids);
+	assert_int_equal(rvt_sideband_threaded(f->sideband, &threaded), 0);
+	for (int pid = 0; pid < 100; pid++)
+		assert_int_equal(rvt_threaded_has(&threaded, pid),
+				 pid == 20 || pid == 30 || pid == 40);
+	free(threaded.pids);
 }
 
 /* The id 20 is first a process of its own, later a thread of 10, later a process again. */

@@ -23,7 +23,7 @@ struct joining {
 	struct contexts *contexts;
 	struct view *view;
 	struct tape_reader *reader;
-	struct threaded threaded;
+	struct rvt_threaded threaded;
 	struct context **tree;	/* the tree at hand: contexts by number, the first is who called */
 	size_t n, room;
 	struct base *bases;	/* of trees that come later, one for each hart flow */
@@ -226,8 +226,7 @@ static int run_slices(struct joining *joining)
 		.close = close_maker, .begin = begin_page, .moment = tell_moment, .end = end_page,
 		.again = start_again, .anew = true, .run = run,
 	};
-	int err = rvt_session_threaded(view_session(joining->view), &joining->threaded.pids,
-				       &joining->threaded.n);
+	int err = rvt_session_threaded(view_session(joining->view), &joining->threaded);
 
 	if (err)
 		return err;

@@ -36,7 +36,7 @@ struct contexts_slice {
 	const struct rvt_callstack_code *code;
 	bool count_calls;
 	bool passed;			/* the last step is on the tape */
-	const struct threaded *threaded;
+	const struct rvt_threaded *threaded;
 	struct tape_hart hart;		/* whose all this is, if there is anything */
 	bool shares;			/* its thread's process has others */
 	uint32_t current;		/* node of the function that ran last; 0: not known */
@@ -52,7 +52,7 @@ struct contexts_slice {
 };
 
 struct contexts_slice *contexts_slice_create(struct view *view, struct places *places,
-					     const struct threaded *threaded, struct tape *tape,
+					     const struct rvt_threaded *threaded, struct tape *tape,
 					     bool count_calls)
 {
 	struct contexts_slice *slice = calloc(1, sizeof(*slice));
@@ -198,12 +198,12 @@ int contexts_slice_write(struct contexts_slice *slice)
 
 static bool is_full(const struct contexts_slice *slice)
 {
-	/* what happens once makes at most two nodes, a call and a return */
+	/* one line, step or jump makes at most two nodes, a call and a return */
 	return slice->n_nodes > MAX_NODES - 2 || slice->n_calls == MAX_CALLS ||
 		slice->n_returns == MAX_RETURNS;
 }
 
-/* Has the reader's stack be what the thread's is, and goes on with the tree. */
+/* Makes the reader's stack the same as the thread's. The tree goes on. */
 static int tell_calls(struct contexts_slice *slice)
 {
 	int err = 0;
@@ -221,20 +221,6 @@ int contexts_slice_moment(struct contexts_slice *slice)
 	return err ? err : tape_moment(slice->tape);
 }
 
-static int compare_pids(const void *a, const void *b)
-{
-	const int32_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-static bool shares(const struct contexts_slice *slice, const struct rvt_task *task)
-{
-	return task && slice->threaded->n &&
-		bsearch(&task->pid, slice->threaded->pids, slice->threaded->n, sizeof(int32_t),
-			compare_pids);
-}
-
 /* Something of @flow follows. */
 static int begin(struct contexts_slice *slice, const struct rvt_hart_flow *flow)
 {
@@ -244,7 +230,8 @@ static int begin(struct contexts_slice *slice, const struct rvt_hart_flow *flow)
 	if (!tape_same_hart(&hart, &slice->hart)) {
 		err = contexts_slice_write(slice);
 		slice->hart = hart;
-		slice->shares = shares(slice, flow->task);
+		slice->shares = flow->task &&
+				rvt_threaded_has(slice->threaded, flow->task->pid);
 	} else if (is_full(slice)) {
 		err = contexts_slice_write(slice);
 	}

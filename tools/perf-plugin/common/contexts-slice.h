@@ -10,20 +10,16 @@
 
 #include "common/places.h"
 #include "common/tape.h"
+#include "sideband/threads.h"
 
 struct contexts_slice;
 
-/* Processes whose threads share call stacks (rvt_sideband_threaded()). */
-struct threaded {
-	int32_t *pids;
-	size_t n;
-};
-
 /*
- * @places and @threaded must outlive it. @count_calls: as in struct contexts. NULL: out of memory.
+ * @places and @threaded, whose threads share call stacks, must outlive it. @count_calls: as in
+ * struct contexts. NULL: out of memory.
  */
 struct contexts_slice *contexts_slice_create(struct view *view, struct places *places,
-					     const struct threaded *threaded, struct tape *tape,
+					     const struct rvt_threaded *threaded, struct tape *tape,
 					     bool count_calls);
 /* @slice may be NULL. */
 void contexts_slice_destroy(struct contexts_slice *slice);

@@ -10,6 +10,7 @@
 #include <rvtrace/session.h>
 #include <rvtrace/sideband.h>
 #include "session/slices.h"
+#include "sideband/threads.h"
 
 /* NULL: it is no recording. */
 struct rvt_perfdata *rvt_session_file(const struct rvt_session *session);
@@ -35,7 +36,7 @@ const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_sessio
  * rvt_session_threaded - which processes of a recording have several threads, as
  * rvt_sideband_threaded() says.
  */
-int rvt_session_threaded(const struct rvt_session *session, int32_t **pids, size_t *n);
+int rvt_session_threaded(const struct rvt_session *session, struct rvt_threaded *threaded);
 
 /*
  * A recording that is still being made. The file has all of it but AUX data and what happens from

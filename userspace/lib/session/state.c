@@ -124,9 +124,9 @@ const struct rvt_record_time_conv *rvt_session_time_conv(const struct rvt_sessio
 	return session->has_time_conv ? &session->time_conv : NULL;
 }
 
-int rvt_session_threaded(const struct rvt_session *session, int32_t **pids, size_t *n)
+int rvt_session_threaded(const struct rvt_session *session, struct rvt_threaded *threaded)
 {
-	return rvt_sideband_threaded(session->sideband, pids, n);
+	return rvt_sideband_threaded(session->sideband, threaded);
 }
 
 const struct rvt_missing *rvt_session_missing(const struct rvt_session *session, size_t n)

@@ -29,7 +29,7 @@ static int compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-int rvt_sideband_threaded(const struct rvt_sideband *sideband, int32_t **pids, size_t *n)
+int rvt_sideband_threaded(const struct rvt_sideband *sideband, struct rvt_threaded *threaded)
 {
 	struct pids found = { .of = NULL };
 	size_t kept = 0;
@@ -51,7 +51,12 @@ int rvt_sideband_threaded(const struct rvt_sideband *sideband, int32_t **pids, s
 	for (size_t i = 0; i < found.n; i++)
 		if (!kept || found.of[kept - 1] != found.of[i])
 			found.of[kept++] = found.of[i];
-	*pids = found.of;
-	*n = kept;
+	*threaded = (struct rvt_threaded){ found.of, kept };
 	return 0;
+}
+
+bool rvt_threaded_has(const struct rvt_threaded *threaded, int32_t pid)
+{
+	return threaded->n &&
+		bsearch(&pid, threaded->pids, threaded->n, sizeof(*threaded->pids), compare);
 }

@@ -5,11 +5,17 @@
 
 #include <rvtrace/sideband.h>
 
+/* Processes that have other threads than the main one at any time. */
+struct rvt_threaded {
+	int32_t *pids;		/* sorted; malloc'd */
+	size_t n;
+};
+
 /*
- * rvt_sideband_threaded - the processes that have other threads than the main one at any time, as
- * far as the sideband read so far says: in *@pids, sorted, to be freed, and their number in *@n. 0
- * or -ENOMEM.
+ * rvt_sideband_threaded - finds them, as far as the sideband read so far says. The caller frees
+ * .pids. 0 or -ENOMEM.
  */
-int rvt_sideband_threaded(const struct rvt_sideband *sideband, int32_t **pids, size_t *n);
+int rvt_sideband_threaded(const struct rvt_sideband *sideband, struct rvt_threaded *threaded);
+bool rvt_threaded_has(const struct rvt_threaded *threaded, int32_t pid);
 
 #endif
