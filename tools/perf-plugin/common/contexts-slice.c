@@ -221,7 +221,7 @@ int contexts_slice_moment(struct contexts_slice *slice)
 	return err ? err : tape_moment(slice->tape);
 }
 
-/* Something of @flow follows. */
+/* The caller adds something of @flow next. */
 static int begin(struct contexts_slice *slice, const struct rvt_hart_flow *flow)
 {
 	const struct tape_hart hart = tape_hart(flow);
@@ -371,7 +371,7 @@ int contexts_slice_jump(void *ctx, struct rvt_hart_flow *hart,
 
 	(void)stack;
 	(void)ended;
-	/* what is on the tape, others count */
+	/* the reader counts what is on the tape */
 	if (transfer->kind != RVT_TRANSFER_JUMP || (transfer->indirect && slice->passed) ||
 	    !places_enters(slice->places, hart->space, transfer->from, transfer->to))
 		return 0;

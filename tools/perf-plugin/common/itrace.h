@@ -44,7 +44,7 @@ static inline bool itrace_by_time(const struct itrace *itrace)
 	return itrace->unit == ITRACE_NS && itrace->period;
 }
 
-/* Whether each instruction is a sample, so that none depends on those before. */
+/* Returns whether each instruction is a sample, so that none depends on those before. */
 static inline bool itrace_each(const struct itrace *itrace)
 {
 	return itrace->unit == ITRACE_INSNS ? itrace->period <= 1 : !itrace->period;
