@@ -54,9 +54,3 @@ int rvt_sideband_threaded(const struct rvt_sideband *sideband, struct rvt_thread
 	*threaded = (struct rvt_threaded){ found.of, kept };
 	return 0;
 }
-
-bool rvt_threaded_has(const struct rvt_threaded *threaded, int32_t pid)
-{
-	return threaded->n &&
-		bsearch(&pid, threaded->pids, threaded->n, sizeof(*threaded->pids), compare);
-}

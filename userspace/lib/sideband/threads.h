@@ -16,6 +16,20 @@ struct rvt_threaded {
  * .pids. 0 or -ENOMEM.
  */
 int rvt_sideband_threaded(const struct rvt_sideband *sideband, struct rvt_threaded *threaded);
-bool rvt_threaded_has(const struct rvt_threaded *threaded, int32_t pid);
+
+static inline bool rvt_threaded_has(const struct rvt_threaded *threaded, int32_t pid)
+{
+	size_t low = 0, high = threaded->n;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (threaded->pids[middle] < pid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < threaded->n && threaded->pids[low] == pid;
+}
 
 #endif
