@@ -182,6 +182,11 @@ struct rvt_session_sink {
 	void (*warning)(void *ctx, const char *text);
 	/* The hart flow is about to go away. */
 	void (*end)(void *ctx, struct rvt_hart_flow *hart);
+	/*
+	 * Bits (1 << enum rvt_event_type): .event gets only these. 0: all. What nobody gets takes
+	 * no lock.
+	 */
+	uint32_t events;
 };
 
 struct rvt_session_stats {

@@ -656,9 +656,57 @@ static void forget(void *ctx)
 	*(struct sums *)ctx = (struct sums){ .resets = ((struct sums *)ctx)->resets + 1 };
 }
 
-static void count_session(const struct fixture *f, unsigned int jobs, struct sums *sums,
-			  struct rvt_session_totals *stats)
+/* Sums of the session, and of each thread. */
+struct parts {
+	struct sums all;	/* first: the session's context */
+	struct sums part[4];
+	unsigned int n;
+};
+
+static void *open_part(void *ctx)
 {
+	struct parts *parts = ctx;
+
+	assert_true(parts->n < sizeof(parts->part) / sizeof(*parts->part));
+	return &parts->part[parts->n++];
+}
+
+static int sum_wanted_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
+{
+	assert_true(event->type == RVT_EVENT_LOST || event->type == RVT_EVENT_TRAP);
+	return sum_event(ctx, hart, event);
+}
+
+static void forget_parts(void *ctx)
+{
+	struct parts *parts = ctx;
+
+	forget(&parts->all);
+	memset(parts->part, 0, sizeof(parts->part));
+}
+
+static struct sums add_parts(const struct parts *parts)
+{
+	struct sums sums = parts->all;
+
+	for (unsigned int i = 0; i < parts->n; i++) {
+		const struct sums *part = &parts->part[i];
+
+		sums.insns += part->insns;
+		sums.insns_n += part->insns_n;
+		sums.edges += part->edges;
+		sums.lost += part->lost;
+		sums.traps += part->traps;
+		sums.aux += part->aux;
+	}
+	return sums;
+}
+
+/* @apart: each thread counts by itself, and gets the events that it asks for. */
+static void count_session(const struct fixture *f, unsigned int jobs, bool apart,
+			  struct sums *sums, struct rvt_session_totals *stats)
+{
+	struct parts parts = { .n = 0 };
 	const struct rvt_session_options options = {
 		.size = sizeof(options),
 		.params = f->params, .count = true, .count_threads = true, .jobs = jobs,
@@ -666,16 +714,19 @@ static void count_session(const struct fixture *f, unsigned int jobs, struct sum
 	};
 	const struct rvt_session_sink sink = {
 		.size = sizeof(sink),
-		.ctx = sums, .count_run = sum_run, .count_edge = sum_edge, .event = sum_event,
-		.aux = sum_aux, .reset = forget,
+		.ctx = &parts, .count_run = sum_run, .count_edge = sum_edge,
+		.event = apart ? sum_wanted_event : sum_event,
+		.events = apart ? 1u << RVT_EVENT_LOST | 1u << RVT_EVENT_TRAP : 0,
+		.aux = sum_aux, .reset = forget_parts,
 	};
+	const struct rvt_session_slices slices = { .ctx = &parts, .open = open_part };
 	struct rvt_session *session;
 	char *error;
 
-	*sums = (struct sums){ .insns = 0 };
 	if (rvt_session_open(f->data, &options, &session, &error))
 		fail_msg("%s", error);
-	assert_int_equal(rvt_session_run(session, &sink), 0);
+	assert_int_equal(rvt_session_run_slices(session, &sink, apart ? &slices : NULL), 0);
+	*sums = add_parts(&parts);
 	rvt_session_totals(session, stats);
 	rvt_session_close(session);
 }
@@ -694,12 +745,12 @@ static void check_counts(struct fixture *f)
 		n += found->n;
 		lost += f->cpus[cpu].lost;
 	}
-	count_session(f, 1, &one, &stats);
+	count_session(f, 1, false, &one, &stats);
 	assert_int_equal(one.insns_n, n);
 	assert_int_equal(one.insns, insns);
 	assert_int_equal(one.lost, lost);
 	for (unsigned int jobs = 2; jobs <= 4; jobs++) {
-		count_session(f, jobs, &more, &more_stats);
+		count_session(f, jobs, jobs != 3, &more, &more_stats);
 		f->resets += one.resets = more.resets;
 		assert_memory_equal(&more, &one, sizeof(one));
 		stats.stream.bytes = more_stats.stream.bytes;
@@ -819,7 +870,7 @@ static void check_live(struct fixture *f)
 
 	forgetting.code_bytes = forgetting_counts.code_bytes = 1;
 	close(mkstemp(head));
-	count_session(f, 1, &one, &stats);
+	count_session(f, 1, false, &one, &stats);
 	for (unsigned int per_round = 1; per_round < 20; per_round += 6) {
 		const struct rvt_session_sink sums = {
 			.size = sizeof(sums),

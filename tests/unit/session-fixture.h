@@ -18,6 +18,7 @@
 #include <rvtrace/session.h>
 #include "random-hart.h"
 #include "session/access.h"
+#include "session/slices.h"
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define PMU_TYPE 77
@@ -94,8 +95,7 @@ struct trailer {
 
 /* What was counted; one that is equal for any order of slices. */
 struct sums {
-	uint64_t insns, insns_n, edges, lost, traps, aux;
-	unsigned int resets;
+	uint64_t insns, insns_n, edges, lost, traps, aux, resets;
 };
 
 /* ---- setting up (cmocka): a fixture in *state, its programs in files ---- */

@@ -193,6 +193,7 @@ void trigger_marks_sink(struct trigger_marks *marks, const struct rvt_session_si
 	marks->n_told = 0;
 	marks->sink = before;
 	sink->ctx = marks;
+	sink->events = 0;
 	sink->aux = take_aux;
 	sink->runs = take_runs;
 	sink->event = take_event;

@@ -2,30 +2,21 @@
 /* `perf rvtrace report`: how many instructions each function executed, counted, not sampled. */
 #include <errno.h>
 #include <inttypes.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "util/array.h"
 #include "common/cmd.h"
 #include "common/color.h"
 #include "common/contexts.h"
 #include "common/json.h"
 #include "common/pager.h"
 #include "ctr/ctr.h"
-#include "common/places.h"
 #include "common/output.h"
 #include "html/html.h"
 #include "report/graph.h"
-#include "common/srcline.h"
+#include "report/rows.h"
 #include "common/text.h"
 #include "common/view.h"
-
-#define CACHE_SLOTS 65536
-#define UNKNOWN "[unknown]"
-
-enum sort_key { SORT_COMM, SORT_PID, SORT_TID, SORT_CPU, SORT_DSO, SORT_SYM, SORT_SRCLINE,
-		SORT_KEYS };
 
 static const struct {
 	const char *name, *title;
@@ -40,35 +31,11 @@ static const struct {
 	[SORT_SRCLINE] = { "srcline", "Source:Line", 0 },
 };
 
-struct row {
-	const char *comm, *dso, *symbol, *file;	/* of what is not sorted by: NULL */
-	int line;		/* of .file */
-	int32_t pid, tid, cpu;
-	char privilege;		/* 'u', 'k', or 0 when not sorted by symbol */
-	uint64_t insns, calls, branches;
-};
-
-/* The row that a block in a space belongs to, when this task runs it. */
-struct cache_slot {
-	uint64_t pc, generation;
-	const struct rvt_space *space;
-	const char *comm;
-	int32_t tid, cpu;
-	uint32_t insns;
-	bool at_start;		/* the block begins a function */
-	struct row *row;	/* NULL: the block is part of several functions */
-};
-
 struct report {
 	unsigned int keys;	/* bit per enum sort_key */
 	struct view *view;
-	struct places *places;
+	struct rows *rows;
 	struct srclines *srclines;	/* NULL: not sorted by lines */
-	void *tree;		/* tsearch tree of struct row */
-	struct row **list;
-	size_t n;
-	struct cache_slot *cache;
-	uint64_t insns, errors;
 	double percent_limit;
 	uint64_t max_lines;
 	bool json;		/* rows are objects */
@@ -122,219 +89,13 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-static int compare_names(const char *a, const char *b)
-{
-	return a == b ? 0 : !a ? -1 : !b ? 1 : strcmp(a, b);
-}
-
-static int compare_rows(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-	int order = compare_names(x->symbol, y->symbol);
-
-	if (!order)
-		order = compare_names(x->comm, y->comm);
-	if (!order)
-		order = compare_names(x->dso, y->dso);
-	if (!order)
-		order = compare_names(x->file, y->file);
-	if (!order)
-		order = (x->line > y->line) - (x->line < y->line);
-	if (!order)
-		order = (x->pid > y->pid) - (x->pid < y->pid);
-	if (!order)
-		order = (x->tid > y->tid) - (x->tid < y->tid);
-	if (!order)
-		order = (x->cpu > y->cpu) - (x->cpu < y->cpu);
-	return order ? order : x->privilege - y->privilege;
-}
-
-/* Returns the name for the rows; NULL when rows are not told apart by it. */
-static const char *row_comm(const struct report *report, const struct rvt_hart_flow *hart)
-{
-	if (!(report->keys & 1u << SORT_COMM))
-		return NULL;
-	return places_comm(report->places, hart);
-}
-
-static struct row *get_row(struct report *report, const struct rvt_hart_flow *hart, uint64_t pc)
-{
-	const struct place *place = places_find(report->places, hart->space, pc);
-	struct row key = { .comm = row_comm(report, hart), .pid = -1, .tid = -1, .cpu = -1 };
-	struct row **found, *row;
-
-	if (report->keys & 1u << SORT_PID)
-		key.pid = hart->task ? hart->task->pid : -1;
-	if (report->keys & 1u << SORT_TID)
-		key.tid = hart->task ? hart->task->tid : -1;
-	if (report->keys & 1u << SORT_CPU)
-		key.cpu = hart->cpu;
-	if (report->keys & 1u << SORT_DSO)
-		key.dso = place->dso;
-	if (report->keys & 1u << SORT_SYM) {
-		key.symbol = place->symbol ? place->symbol : UNKNOWN;
-		key.privilege = (int64_t)pc < 0 ? 'k' : 'u';
-	}
-	if (report->srclines && !srclines_find(report->srclines, place, &key.file, &key.line))
-		key.file = UNKNOWN;
-	if (key.file)
-		key.file = places_keep(report->places, key.file);
-	found = tfind(&key, &report->tree, compare_rows);
-	if (found)
-		return *found;
-	if (array_grow(&report->list, report->n))
-		return NULL;
-	row = malloc(sizeof(*row));
-	if (!row)
-		return NULL;
-	*row = key;
-	/* the name of a task may be freed with the recording's reader, but not before */
-	if (!tsearch(row, &report->tree, compare_rows)) {
-		free(row);
-		return NULL;
-	}
-	return report->list[report->n++] = row;
-}
-
-static uint64_t pc_of(const struct rvt_block *block, uint32_t insn)
-{
-	uint64_t pc = block->pc;
-
-	for (uint32_t i = 0; i < insn; i++)
-		pc += 2 * block->halfwords[i];
-	return pc;
-}
-
-/* Counts instruction by instruction, for a block in which a function ends. */
-static int count_each(struct report *report, const struct rvt_hart_flow *hart,
-		      const struct rvt_run *run, bool at_start, uint64_t times)
-{
-	uint64_t pc = pc_of(run->block, run->first);
-
-	for (uint32_t i = run->first; i < run->first + run->count; i++) {
-		struct row *row = get_row(report, hart, pc);
-
-		if (!row)
-			return -ENOMEM;
-		row->insns += times;
-		if (!i && run->block->insns && at_start)
-			row->calls += times;
-		if (i + 1 == run->block->insns && run->block->iclass != RVT_INSN_SEQUENTIAL)
-			row->branches += times;
-		pc += 2 * run->block->halfwords[i];
-	}
-	return 0;
-}
-
-/* Keys for which rows tell threads apart. */
-#define BY_THREAD (1u << SORT_PID | 1u << SORT_TID)
-
-static struct cache_slot *find_slot(struct report *report, const struct rvt_hart_flow *hart,
-				    const struct rvt_block *block)
-{
-	const struct rvt_space *space = hart->space ? rvt_space_holder(hart->space, block->pc) :
-				  NULL;
-	const char *comm = row_comm(report, hart);
-	int32_t tid = hart->task && report->keys & BY_THREAD ? hart->task->tid : -1;
-	int32_t cpu = report->keys & 1u << SORT_CPU ? hart->cpu : -1;
-	uint64_t generation = space ? rvt_space_generation(space) : 0;
-	uint64_t hash = (block->pc >> 1 ^ (uintptr_t)space >> 4 ^ (uint64_t)tid << 40 ^
-			 (uintptr_t)comm << 20) * 0x9e3779b97f4a7c15ULL;
-	struct cache_slot *slot = &report->cache[hash >> 48];
-	const struct place *place;
-
-	if (slot->space == space && slot->pc == block->pc && slot->tid == tid &&
-	    slot->comm == comm && slot->generation == generation && slot->cpu == cpu &&
-	    slot->insns == block->insns)
-		return slot;
-	place = places_find(report->places, hart->space, block->pc);
-	*slot = (struct cache_slot){ .pc = block->pc, .generation = generation,
-		.space = space, .comm = comm, .tid = tid, .cpu = cpu,
-		.insns = block->insns };
-	slot->at_start = place->symbol && place->start == block->pc;
-	if (!report->srclines && (!place->symbol || block->pc + block->bytes <= place->end))
-		slot->row = get_row(report, hart, block->pc);
-	return slot;
-}
-
-static int count_wanted(struct report *report, struct rvt_hart_flow *hart,
-			const struct rvt_run *run,
-			uint64_t times)
-{
-	const struct rvt_block *block = run->block;
-	struct cache_slot *slot = find_slot(report, hart, block);
-
-	view_note_run(report->view, hart, run, times);
-	report->insns += times * run->count;
-	if (!slot->row)
-		return count_each(report, hart, run, slot->at_start, times);
-	slot->row->insns += times * run->count;
-	if (slot->at_start && !run->first)
-		slot->row->calls += times;
-	if (run->first + run->count == block->insns && block->iclass != RVT_INSN_SEQUENTIAL)
-		slot->row->branches += times;
-	return 0;
-}
-
-static int count_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *run,
-		     uint64_t times)
-{
-	struct report *report = ctx;
-
-	return view_wants(report->view, hart) ? count_wanted(report, hart, run, times) : 0;
-}
-
-static int count_runs(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run *runs, size_t n)
-{
-	struct report *report = ctx;
-	uint64_t told = 0;
-	int err = 0;
-
-	for (size_t i = 0; i < n && !err; i++) {
-		hart->time = rvt_hart_time(hart, told);
-		told += runs[i].count;
-		if (view_wants(report->view, hart))
-			err = count_wanted(report, hart, &runs[i], 1);
-	}
-	return err;
-}
-
-static void forget_cache(struct report *report)
-{
-	memset(report->cache, 0, CACHE_SLOTS * sizeof(*report->cache));
-	for (size_t i = 0; i < CACHE_SLOTS; i++)
-		report->cache[i].insns = UINT32_MAX;
-}
-
-static void forget(void *ctx)
-{
-	struct report *report = ctx;
-
-	for (size_t i = 0; i < report->n; i++)
-		report->list[i]->insns = report->list[i]->calls = report->list[i]->branches = 0;
-	report->insns = report->errors = 0;
-	view_forget(report->view);
-	forget_cache(report);
-}
-
-static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
-{
-	struct report *report = ctx;
-
-	if (event->type != RVT_EVENT_LOST)
-		return 0;
-	view_lost(report->view, hart, event);
-	report->errors += view_wants(report->view, hart);
-	return 0;
-}
-
 static int compare_counts(const void *a, const void *b)
 {
 	const struct row *const *x = a, *const *y = b;
 
 	if ((*x)->insns != (*y)->insns)
 		return (*x)->insns < (*y)->insns ? 1 : -1;
-	return compare_rows(*x, *y);
+	return rows_compare(*x, *y);
 }
 
 static void print_key(const struct row *row, enum sort_key key)
@@ -415,7 +176,8 @@ static void print_row(const struct report *report, const struct row *row, double
 
 static void print_head(struct report *report)
 {
-	printf("# %" PRIu64 " instructions executed, counted from the trace\n", report->insns);
+	printf("# %" PRIu64 " instructions executed, counted from the trace\n",
+	       report->rows->insns);
 	view_print_losses(report->view, stdout, "# ");
 	puts("#");
 	printf("# Overhead     Instructions      Branches       Entered");
@@ -430,20 +192,25 @@ static void print_head(struct report *report)
 	printf("\n#\n");
 }
 
+static void sort_rows(struct rows *rows)
+{
+	if (rows->n)
+		qsort(rows->list, rows->n, sizeof(*rows->list), compare_counts);
+}
+
 static void print_report(struct report *report)
 {
+	const struct rows *rows = report->rows;
 	uint64_t lines = 0;
 	bool any = false;
 
-	if (report->n)
-		qsort(report->list, report->n, sizeof(*report->list), compare_counts);
 	if (report->json)
 		view_json_losses(report->view, stdout);
 	else
 		print_head(report);
-	for (size_t i = 0; i < report->n; i++) {
-		const struct row *row = report->list[i];
-		double percent = report->insns ? 100.0 * row->insns / report->insns : 0;
+	for (size_t i = 0; i < rows->n; i++) {
+		const struct row *row = rows->list[i];
+		double percent = rows->insns ? 100.0 * row->insns / rows->insns : 0;
 
 		if (!row->insns || !row_wanted(report, row))
 			continue;
@@ -483,15 +250,18 @@ static int parse_keys(const char *text, unsigned int *keys)
 
 static int run_graph(struct report *report)
 {
+	struct places *places = places_create(view_session(report->view));
+	uint64_t errors = 0;
 	int err;
 
-	if (!report->places)
+	if (!places)
 		return -ENOMEM;
 	report->graph.percent_limit = report->percent_limit;
 	report->graph.max_lines = report->max_lines;
-	err = report_graph(report->view, report->places, &report->graph, &report->errors);
+	err = report_graph(report->view, places, &report->graph, &errors);
+	places_destroy(places);
 	return err ? cmd_error(err, "decoding ended: %s", strerror(-err)) :
-		view_summary(report->view, report->errors);
+		view_summary(report->view, errors);
 }
 
 /* Returns whether perf's -g takes @word, for a choice that we do not have. */
@@ -536,51 +306,52 @@ static int parse_graph(struct report *report, const char *text)
 /* Writes the page, with the lines of the table. */
 static int write_html(struct report *report, const struct view_options *options)
 {
-	struct html_row *rows = calloc(report->n + 1, sizeof(*rows));
-	struct html_options html = { .before = report->before, .rows = rows };
+	const struct rows *rows = report->rows;
+	struct html_row *lines = calloc(rows->n + 1, sizeof(*lines));
+	struct html_options html = { .before = report->before, .rows = lines };
 	struct output_file file;
-	FILE *out = rows ? output_open(&file, report->html) : NULL;
+	FILE *out = lines ? output_open(&file, report->html) : NULL;
 	int err = out ? 0 : -ENOMEM;
 
-	if (report->n)
-		qsort(report->list, report->n, sizeof(*report->list), compare_counts);
-	for (size_t i = 0; rows && i < report->n; i++) {
-		const struct row *row = report->list[i];
+	for (size_t i = 0; lines && i < rows->n; i++) {
+		const struct row *row = rows->list[i];
 
 		if (row->insns && row_wanted(report, row))
-			rows[html.n_rows++] = (struct html_row){ row->comm, row->dso, row->symbol,
+			lines[html.n_rows++] = (struct html_row){ row->comm, row->dso, row->symbol,
 				row->privilege == 'k', row->insns, row->branches, row->calls };
 	}
 	if (!err)
 		err = output_close(&file, out, html_write(&html, options, out));
-	free(rows);
+	free(lines);
 	return err;
-}
-
-static void *count_slices(void *ctx)
-{
-	return ctx;
 }
 
 /*
- * Counts. Where times choose what is counted, and an index tells where that is, one thread counts
- * it in slices.
+ * Counts: each thread in rows of its own, unless lines of the source tell them apart. Where times
+ * choose what is counted, and an index tells where that is, one thread counts it in slices.
  */
-static int count(struct report *report, const struct view_options *options,
-		 const struct rvt_session_sink *sink)
+static int count(struct report *report, const struct view_options *options)
 {
+	const bool counts = options->session.count;
 	const struct rvt_session_slices slices = {
-		.ctx = report, .open = count_slices, .reset = forget,
+		.ctx = report->rows, .open = rows_open, .reset = rows_forget,
+	};
+	const struct rvt_session_sink sink = {
+		.size = sizeof(sink),
+		.ctx = report->rows, .event = rows_event, .warning = view_warning,
+		.runs = counts ? NULL : rows_count_runs, .count_run = rows_count_run,
+		.reset = rows_forget, .events = 1u << RVT_EVENT_LOST,
 	};
 	int err;
 
-	if (options->session.count || view_has_triggers(report->view) ||
+	if (counts ? !!report->srclines : view_has_triggers(report->view) ||
 	    !view_use_index(report->view, NULL, NULL))
-		return view_run(report->view, sink, false);
-	err = view_run_slices(report->view, sink, &slices, false);
-	/* the summary has these losses; .errors does not, as none passes the filters */
-	view_skipped_losses(report->view);
-	return err;
+		return view_run(report->view, &sink, false);
+	err = view_run_slices(report->view, &sink, &slices, false);
+	if (!counts)
+		/* the summary has these losses; .errors does not, as none passes the filters */
+		view_skipped_losses(report->view);
+	return err ? err : rows_join(report->rows);
 }
 
 static int report_ctr(struct report *report)
@@ -595,12 +366,6 @@ static int report_ctr(struct report *report)
 
 static int run(struct report *report, const struct view_options *options)
 {
-	const struct rvt_session_sink sink = {
-		.size = sizeof(sink),
-		.ctx = report, .event = count_event, .warning = view_warning,
-		.runs = options->session.count ? NULL : count_runs, .count_run = count_run,
-		.reset = forget,
-	};
 	int err;
 
 	report->view = view_open(options);
@@ -608,7 +373,6 @@ static int run(struct report *report, const struct view_options *options)
 		return -EINVAL;
 	if (rvt_session_is_ctr(view_session(report->view)))
 		return report_ctr(report);
-	report->places = places_create(view_session(report->view));
 	if (report->by_calls)
 		return run_graph(report);
 	if (report->keys & 1u << SORT_SRCLINE) {
@@ -617,13 +381,13 @@ static int run(struct report *report, const struct view_options *options)
 		if (!report->srclines)
 			return -ENOMEM;
 	}
-	report->cache = calloc(CACHE_SLOTS, sizeof(*report->cache));
-	if (!report->places || !report->cache)
+	report->rows = rows_create(report->view, report->keys, report->srclines);
+	if (!report->rows)
 		return -ENOMEM;
-	forget_cache(report);
-	err = count(report, options, &sink);
+	err = count(report, options);
 	if (err)
 		return cmd_error(err, "decoding ended: %s", strerror(-err));
+	sort_rows(report->rows);
 	if (report->html) {
 		err = write_html(report, options);
 	} else {
@@ -633,12 +397,7 @@ static int run(struct report *report, const struct view_options *options)
 	}
 	if (err)
 		return err;
-	return view_summary(report->view, report->errors);
-}
-
-static void no_free(void *row)
-{
-	(void)row;
+	return view_summary(report->view, report->rows->errors);
 }
 
 /* Checks that the options ask for one thing: a table that -s sorts, a tree, or a page. */
@@ -713,13 +472,8 @@ static int parse_options(struct report *report, struct view_options *options, in
 
 static void free_report(struct report *report)
 {
-	tdestroy(report->tree, no_free);
-	for (size_t i = 0; i < report->n; i++)
-		free(report->list[i]);
-	free(report->list);
-	free(report->cache);
+	rows_destroy(report->rows);
 	srclines_destroy(report->srclines);
-	places_destroy(report->places);
 	view_close(report->view);
 }
 

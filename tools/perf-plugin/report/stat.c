@@ -36,6 +36,7 @@ struct counts {
 	bool stacks;		/* they are built, and cuts are counted */
 	struct rvt_session_sink stack_sink;
 	uint64_t cuts;
+	struct counts *next;	/* of another thread */
 };
 
 static const char help[] =
@@ -111,14 +112,45 @@ static int count_run(void *ctx, struct rvt_hart_flow *hart, const struct rvt_run
 	return 0;
 }
 
+/* Those of all threads. */
 static void forget(void *ctx)
 {
-	struct counts *counts = ctx;
+	struct counts *all = ctx;
 
-	memset(counts->cpus, 0, MAX_CPUS * sizeof(*counts->cpus));
-	counts->errors = 0;
-	counts->bad_time = false;
-	view_forget(counts->view);
+	for (struct counts *counts = all; counts; counts = counts->next) {
+		memset(counts->cpus, 0, MAX_CPUS * sizeof(*counts->cpus));
+		counts->errors = 0;
+		counts->bad_time = false;
+	}
+	view_forget(all->view);
+}
+
+/* Makes counts for another thread, which go with those at @ctx. NULL: out of memory. */
+static void *open_counts(void *ctx)
+{
+	struct counts *all = ctx, *counts = malloc(sizeof(*counts));
+
+	if (!counts)
+		return NULL;
+	*counts = *all;
+	counts->cpus = calloc(MAX_CPUS, sizeof(*counts->cpus));
+	if (!counts->cpus) {
+		free(counts);
+		return NULL;
+	}
+	all->next = counts;
+	return counts;
+}
+
+static void free_others(struct counts *all)
+{
+	struct counts *next;
+
+	for (struct counts *counts = all->next; counts; counts = next) {
+		next = counts->next;
+		free(counts->cpus);
+		free(counts);
+	}
 }
 
 static void add_span(struct cpu_counts *cpu, uint64_t first, uint64_t last)
@@ -145,6 +177,29 @@ static void count_time(struct counts *counts, struct cpu_counts *cpu,
 		return;
 	}
 	add_span(cpu, time, time);
+}
+
+static void add_counts(struct cpu_counts *sum, const struct cpu_counts *cpu)
+{
+	sum->used |= cpu->used;
+	sum->trace_bytes += cpu->trace_bytes;
+	sum->insns += cpu->insns;
+	sum->traps += cpu->traps;
+	sum->gaps += cpu->gaps;
+	sum->lost += cpu->lost;
+	if (cpu->timed)
+		add_span(sum, cpu->first, cpu->last);
+}
+
+/* Adds what other threads counted. */
+static void join(struct counts *all)
+{
+	for (const struct counts *counts = all->next; counts; counts = counts->next) {
+		for (int i = 0; i < MAX_CPUS; i++)
+			add_counts(&all->cpus[i], &counts->cpus[i]);
+		all->errors += counts->errors;
+		all->bad_time |= counts->bad_time;
+	}
 }
 
 static int count_event(void *ctx, struct rvt_hart_flow *hart, const struct rvt_event *event)
@@ -331,13 +386,7 @@ static void print_counts(struct counts *counts)
 			json_line("cpu", i, cpu);
 		else
 			print_line(name, cpu, whole);
-		sum.trace_bytes += cpu->trace_bytes;
-		sum.insns += cpu->insns;
-		sum.traps += cpu->traps;
-		sum.gaps += cpu->gaps;
-		sum.lost += cpu->lost;
-		if (cpu->timed)
-			add_span(&sum, cpu->first, cpu->last);
+		add_counts(&sum, cpu);
 	}
 	if (counts->json) {
 		json_line("all", -1, &sum);
@@ -356,7 +405,10 @@ static int run(struct counts *counts, const struct view_options *options)
 		.ctx = counts, .aux = count_aux, .event = count_event, .warning = view_warning,
 		.runs = count ? NULL : count_runs, .count_run = count_run, .reset = forget,
 		.end = end_stacks,
+		.events = counts->stacks ? 0 : 1u << RVT_EVENT_TIME | 1u << RVT_EVENT_TRAP |
+					       1u << RVT_EVENT_LOST,
 	};
+	const struct rvt_session_slices slices = { .ctx = counts, .open = open_counts };
 	const struct rvt_transfers_ops ops = { .size = sizeof(ops) };
 	struct transfers *transfers = NULL;
 	int err;
@@ -376,7 +428,9 @@ static int run(struct counts *counts, const struct view_options *options)
 			return -ENOMEM;
 		transfers_sink(transfers, &counts->stack_sink);
 	}
-	err = view_run(counts->view, &sink, false);
+	err = count ? view_run_slices(counts->view, &sink, &slices, false) :
+		view_run(counts->view, &sink, false);
+	join(counts);
 	if (transfers)
 		counts->cuts = transfers_cuts(transfers);
 	transfers_destroy(transfers);
@@ -418,6 +472,7 @@ int cmd_stat(int argc, char **argv)
 	options.session.by_cpu = !counts.stacks;
 	err = run(&counts, &options);
 	view_close(counts.view);
+	free_others(&counts);
 	free(counts.cpus);
 	return err ? 1 : 0;
 }

@@ -148,9 +148,9 @@ static int deliver_damage(struct buffer *buffer, const struct rvt_event *event)
 
 	if (session_slices(buffer->session))
 		return sink->damage(buffer->ctx, buffer->number, event);
-	session_lock(buffer->session);
+	buffer_lock(buffer);
 	err = sink->damage(buffer->ctx, buffer->number, event);
-	session_unlock(buffer->session);
+	buffer_unlock(buffer);
 	return err;
 }
 
@@ -301,9 +301,9 @@ static int tell_aux(struct buffer *buffer, const struct rvt_aux *aux)
 
 	if (!sink->aux || (buffer->slice && session_slices(buffer->session)))
 		return 0;
-	session_lock(buffer->session);
+	buffer_lock(buffer);
 	err = sink->aux(buffer->ctx, buffer->number, aux);
-	session_unlock(buffer->session);
+	buffer_unlock(buffer);
 	return err;
 }
 

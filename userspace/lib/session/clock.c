@@ -43,7 +43,7 @@ static int tell_event(void *ctx, void *state, const struct rvt_clock_span *span,
 	const struct rvt_session_sink *sink = hart->session->sink;
 	const struct rvt_hart_flow now = hart->base;
 
-	if (!sink->event)
+	if (!session_wants_event(hart->session, event))
 		return 0;
 	go_back(hart, state, span);
 	return come_back(hart, &now, sink->event(hart->buffer->ctx, &hart->base, event));

@@ -11,18 +11,18 @@ struct counting {
 	bool locked;		/* from the first that is told until end_telling() */
 };
 
-/* Takes the session's lock once for all counts: to tell one of thousands takes no time. */
+/* Takes the lock once for all counts: to tell one of thousands takes no time. */
 static void begin_telling(struct counting *c)
 {
 	if (!c->locked)
-		session_lock(c->hart->session);
+		buffer_lock(c->hart->buffer);
 	c->locked = true;
 }
 
 static void end_telling(struct counting *c)
 {
 	if (c->locked)
-		session_unlock(c->hart->session);
+		buffer_unlock(c->hart->buffer);
 	c->locked = false;
 }
 
@@ -33,7 +33,7 @@ static int on_count_run(void *ctx, const struct rvt_run *run, uint64_t times)
 	if (!c->sink->count_run)
 		return 0;
 	begin_telling(c);
-	return c->sink->count_run(c->sink->ctx, &c->hart->base, run, times);
+	return c->sink->count_run(c->hart->buffer->ctx, &c->hart->base, run, times);
 }
 
 static int on_count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_class iclass,
@@ -44,7 +44,7 @@ static int on_count_edge(void *ctx, uint64_t from, uint64_t to, enum rvt_insn_cl
 	if (!c->sink->count_edge)
 		return 0;
 	begin_telling(c);
-	return c->sink->count_edge(c->sink->ctx, &c->hart->base, from, to, iclass, times);
+	return c->sink->count_edge(c->hart->buffer->ctx, &c->hart->base, from, to, iclass, times);
 }
 
 static bool hart_counts(const struct hart_flow *hart)

@@ -318,11 +318,13 @@ int rvt_hart_deliver(struct hart_flow *hart, const struct rvt_event *event)
 		return 0;
 	if (hart->clock)
 		return rvt_hart_hold_event(hart, event);
+	if (!session_wants_event(hart->session, event))
+		return 0;
 	if (session_slices(hart->session))
 		return take_answer(hart, sink->event(hart->buffer->ctx, &hart->base, event));
-	session_lock(hart->session);
+	buffer_lock(hart->buffer);
 	err = sink->event(hart->buffer->ctx, &hart->base, event);
-	session_unlock(hart->session);
+	buffer_unlock(hart->buffer);
 	return err;
 }
 

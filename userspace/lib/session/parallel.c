@@ -459,7 +459,7 @@ static int worker_open(struct worker *worker, struct thread_pool *pool,
 		       struct decode_context *decode)
 {
 	struct rvt_session *session = pool->session;
-	const struct rvt_session_slices *slices = session_slices(session);
+	const struct rvt_session_slices *slices = session_slices(session), *own = session->slices;
 
 	worker->buffers = calloc(session->n_buffers + 1, sizeof(*worker->buffers));
 	if (!worker->buffers)
@@ -468,7 +468,7 @@ static int worker_open(struct worker *worker, struct thread_pool *pool,
 	worker->decode = decode;
 	decode->shares_memos = session->options.count;
 	decode->n_decodings++;
-	if (slices && slices->open && !(worker->ctx = slices->open(slices->ctx)))
+	if (own && own->open && !(worker->ctx = own->open(own->ctx)))
 		return -ENOMEM;
 	for (size_t i = 0; i < session->n_buffers; i++) {
 		struct buffer *buffer = &worker->buffers[i];
@@ -476,6 +476,9 @@ static int worker_open(struct worker *worker, struct thread_pool *pool,
 		*buffer = session->buffers[i];
 		buffer->decode = decode;
 		buffer->stats = &worker->stats;
+		buffer->own_ctx = session->options.count && worker->ctx;
+		if (buffer->own_ctx)
+			buffer->ctx = worker->ctx;
 		/* segments of an index may be decoded without those before them */
 		if (slices && !slices->apart && !slices->note) {
 			buffer->pool = pool;

@@ -23,6 +23,10 @@ struct slice;
  * that holds for each source. Members but .reset and one of .open and .begin may be NULL; but for
  * .moment there is one call at a time, in any thread. Functions return 0 or an error, which ends
  * the run.
+ *
+ * With options.count, .open is all that is called. Each thread calls the sink with the context that
+ * .open returned for it, several at a time. The sink's .reset voids what all of them counted. Where
+ * one thread decodes all, it does so with the sink's context.
  */
 struct rvt_session_slices {
 	void *ctx;

@@ -130,6 +130,7 @@ struct buffer {
 	struct decode_context *decode;
 	struct slice *slice;		/* NULL: the whole buffer */
 	void *ctx;			/* of the sink's call-backs */
+	bool own_ctx;			/* its thread's: call-backs of counts need no lock */
 	struct rvt_session_totals *stats;	/* where to count */
 	unsigned int number;
 	uint32_t idx;
@@ -479,6 +480,27 @@ static inline void session_unlock(struct rvt_session *session)
 {
 	if (session->parallel)
 		pthread_mutex_unlock(&session->lock);
+}
+
+/* The same where threads may have contexts of their own. */
+static inline void buffer_lock(struct buffer *buffer)
+{
+	if (!buffer->own_ctx)
+		session_lock(buffer->session);
+}
+
+static inline void buffer_unlock(struct buffer *buffer)
+{
+	if (!buffer->own_ctx)
+		session_unlock(buffer->session);
+}
+
+static inline bool session_wants_event(const struct rvt_session *session,
+				       const struct rvt_event *event)
+{
+	const struct rvt_session_sink *sink = session->sink;
+
+	return sink->event && (!sink->events || sink->events >> event->type & 1);
 }
 
 /* NULL: call-backs are not told by slices. */

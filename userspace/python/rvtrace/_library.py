@@ -88,7 +88,7 @@ class session_sink(_Sized):
     _fields_ = [("size", c_size_t), ("ctx", c_void_p), ("aux", c_void_p), ("runs", RUNS),
                 ("event", EVENT), ("damage", c_void_p), ("count_run", c_void_p),
                 ("count_edge", c_void_p), ("reset", c_void_p), ("poll", c_void_p),
-                ("poll_ctx", c_void_p), ("warning", WARNING), ("end", END)]
+                ("poll_ctx", c_void_p), ("warning", WARNING), ("end", END), ("events", c_uint32)]
 
 
 class session_stats(_Sized):
