@@ -14,6 +14,8 @@
 
 #define SLOT_BITS 14
 #define SLOTS (1 << SLOT_BITS)
+#define LABEL_SLOT_BITS 16
+#define LABEL_SLOTS (1 << LABEL_SLOT_BITS)
 #define SMALLEST_INSN 2
 #define UNKNOWN "[unknown]"
 #define KERNEL "[kernel.kallsyms]"
@@ -41,7 +43,7 @@ struct places {
 	uint64_t kernel_moved;	/* how much higher it runs than linked to; with .knows_kernel */
 	bool knows_kernel;
 	struct slot slots[SLOTS];
-	struct label_slot label_slots[SLOTS];
+	struct label_slot label_slots[LABEL_SLOTS];
 };
 
 struct places *places_create(struct rvt_session *session)
@@ -205,11 +207,11 @@ static void look_up(struct places *places, struct rvt_space *space, uint64_t add
 	name_place(places, location, addr, place);
 }
 
-static size_t slot_of(const struct rvt_space *space, uint64_t addr)
+static size_t slot_of(const struct rvt_space *space, uint64_t addr, unsigned int bits)
 {
 	uint64_t hash = (addr >> 1 ^ (uintptr_t)space >> 4) * 0x9e3779b97f4a7c15ULL;
 
-	return hash >> (64 - SLOT_BITS);
+	return hash >> (64 - bits);
 }
 
 const struct place *places_find(struct places *places, struct rvt_space *space, uint64_t addr)
@@ -220,7 +222,7 @@ const struct place *places_find(struct places *places, struct rvt_space *space, 
 	if (space)
 		space = rvt_space_holder(space, addr);
 	generation = space ? rvt_space_generation(space) : 0;
-	slot = &places->slots[slot_of(space, addr)];
+	slot = &places->slots[slot_of(space, addr, SLOT_BITS)];
 	if (slot->place.dso && slot->space == space && slot->addr == addr &&
 	    slot->generation == generation)
 		return &slot->place;
@@ -268,7 +270,8 @@ const struct label *places_label(struct places *places, struct rvt_space *space,
 {
 	struct rvt_space *holder = space ? rvt_space_holder(space, addr) : NULL;
 	uint64_t generation = holder ? rvt_space_generation(holder) : 0;
-	struct label_slot *slot = &places->label_slots[slot_of(holder, addr)];
+	size_t number = slot_of(holder, addr, LABEL_SLOT_BITS);
+	struct label_slot *slot = &places->label_slots[number];
 
 	if (!slot->label || slot->space != holder || slot->addr != addr ||
 	    slot->generation != generation)

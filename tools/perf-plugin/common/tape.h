@@ -14,10 +14,13 @@
 
 /* ---- one slice after the other writes ---- */
 
-/* A hart flow, and what runs on it: of struct rvt_hart_flow what stacks need. */
+/*
+ * A hart flow, and what runs on it: of struct rvt_hart_flow what stacks need. .guest is not beside
+ * .tid, as compilers load both at once, which waits when they were just stored.
+ */
 struct tape_hart {
-	uint64_t number, moved;
 	int32_t tid;		/* -1: not known */
+	uint64_t number, moved;
 	bool guest;
 };
 

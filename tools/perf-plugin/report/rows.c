@@ -17,18 +17,12 @@ struct row_slot {
 	const char *comm;
 	int32_t tid, cpu;
 	uint32_t insns;
+	bool used;
 	bool at_start;		/* the block begins a function */
 	struct row *row;	/* NULL: the block is part of several functions */
 };
 
 /* ---- making and finding ---- */
-
-static void forget_slots(struct rows *rows)
-{
-	memset(rows->slots, 0, SLOTS * sizeof(*rows->slots));
-	for (size_t i = 0; i < SLOTS; i++)
-		rows->slots[i].insns = UINT32_MAX;
-}
 
 struct rows *rows_create(struct view *view, unsigned int keys, struct srclines *srclines)
 {
@@ -43,7 +37,6 @@ struct rows *rows_create(struct view *view, unsigned int keys, struct srclines *
 		rows_destroy(rows);
 		return NULL;
 	}
-	forget_slots(rows);
 	return rows;
 }
 
@@ -209,12 +202,12 @@ static struct row_slot *find_slot(struct rows *rows, const struct rvt_hart_flow 
 	struct row_slot *slot = &rows->slots[hash >> (64 - SLOT_BITS)];
 	const struct place *place;
 
-	if (slot->space == space && slot->pc == block->pc && slot->tid == tid &&
+	if (slot->used && slot->space == space && slot->pc == block->pc && slot->tid == tid &&
 	    slot->comm == comm && slot->generation == generation && slot->cpu == cpu &&
 	    slot->insns == block->insns)
 		return slot;
 	place = places_find(rows->places, hart->space, block->pc);
-	*slot = (struct row_slot){ .pc = block->pc, .generation = generation,
+	*slot = (struct row_slot){ .used = true, .pc = block->pc, .generation = generation,
 		.space = space, .comm = comm, .tid = tid, .cpu = cpu,
 		.insns = block->insns };
 	slot->at_start = place->symbol && place->start == block->pc;
@@ -287,7 +280,7 @@ void rows_forget(void *ctx)
 
 	for (struct rows *rows = all; rows; rows = rows->next) {
 		forget_counts(rows);
-		forget_slots(rows);
+		memset(rows->slots, 0, SLOTS * sizeof(*rows->slots));
 	}
 	view_forget(all->view);
 }

@@ -5,7 +5,7 @@
 #include <rvtrace/callstack.h>
 #include <rvtrace/symbol.h>
 
-#define SLOTS 4096
+#define SLOTS 16384
 
 /* What was found for an address; good as long as the mappings are. */
 struct slot {
