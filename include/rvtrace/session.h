@@ -183,8 +183,8 @@ struct rvt_session_sink {
 	/* The hart flow is about to go away. */
 	void (*end)(void *ctx, struct rvt_hart_flow *hart);
 	/*
-	 * Bits (1 << enum rvt_event_type): .event gets only these. 0: all. What nobody gets takes
-	 * no lock.
+	 * Bits (1 << enum rvt_event_type): .event gets only these. 0: all. Threads take no lock for
+	 * the others.
 	 */
 	uint32_t events;
 };

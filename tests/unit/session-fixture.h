@@ -18,7 +18,6 @@
 #include <rvtrace/session.h>
 #include "random-hart.h"
 #include "session/access.h"
-#include "session/slices.h"
 
 #define SAMPLE_TYPE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define PMU_TYPE 77
@@ -42,6 +41,8 @@ struct steps {
 	struct step *at;
 	size_t n;
 };
+
+void push_step(struct steps *steps, int32_t tid, uint64_t pc);
 
 /* One cpu: its encoder, the bytes of the segment it is in, and what ran. */
 struct cpu {
@@ -175,7 +176,7 @@ void begin_foreign(struct fixture *f, const struct foreign_info *info, bool time
 /* Two threads on two cpus, as far as the trace or the AUX records tell them apart. */
 void run_foreign(struct fixture *f);
 
-/* ---- reading it ---- */
+/* ---- reading it (session-read.c) ---- */
 
 /* Ends the recording and reads it: in one go, and counted by threads; fails if these differ. */
 void read_stored(struct fixture *f, bool by_cpu, struct rvt_session_totals *stats);

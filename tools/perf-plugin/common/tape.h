@@ -15,8 +15,9 @@
 /* ---- one slice after the other writes ---- */
 
 /*
- * A hart flow, and what runs on it: of struct rvt_hart_flow what stacks need. .guest is not beside
- * .tid, as compilers load both at once, which waits when they were just stored.
+ * A hart flow, and what runs on it: of struct rvt_hart_flow what stacks need. .guest does not lie
+ * beside .tid: compilers would compare both by one load, and a processor that has just stored them
+ * one by one waits for that.
  */
 struct tape_hart {
 	int32_t tid;		/* -1: not known */

@@ -342,10 +342,15 @@ static int count(struct report *report, const struct view_options *options)
 		.runs = counts ? NULL : rows_count_runs, .count_run = rows_count_run,
 		.reset = rows_forget, .events = 1u << RVT_EVENT_LOST,
 	};
+	bool in_parts;
 	int err;
 
-	if (counts ? !!report->srclines : view_has_triggers(report->view) ||
-	    !view_use_index(report->view, NULL, NULL))
+	if (counts)
+		in_parts = !report->srclines;
+	else
+		in_parts = !view_has_triggers(report->view) &&
+			   view_use_index(report->view, NULL, NULL);
+	if (!in_parts)
 		return view_run(report->view, &sink, false);
 	err = view_run_slices(report->view, &sink, &slices, false);
 	if (!counts)

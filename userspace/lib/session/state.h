@@ -130,7 +130,7 @@ struct buffer {
 	struct decode_context *decode;
 	struct slice *slice;		/* NULL: the whole buffer */
 	void *ctx;			/* of the sink's call-backs */
-	bool own_ctx;			/* its thread's: call-backs of counts need no lock */
+	bool own_ctx;			/* .ctx is its thread's own: call-backs need no lock */
 	struct rvt_session_totals *stats;	/* where to count */
 	unsigned int number;
 	uint32_t idx;
@@ -482,7 +482,7 @@ static inline void session_unlock(struct rvt_session *session)
 		pthread_mutex_unlock(&session->lock);
 }
 
-/* The same where threads may have contexts of their own. */
+/* The same, but for a thread that calls back in a context of its own. */
 static inline void buffer_lock(struct buffer *buffer)
 {
 	if (!buffer->own_ctx)
